@@ -17,13 +17,14 @@ constexpr const char* see_the_log = "see the log (stderr, or --log FILE) for the
 
 }  // namespace
 
-director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self, director_options plan) {
-  return self->state.start(std::move(plan));
+director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self,
+                                       director_options options) {
+  return self->state.start(std::move(options));
 }
 
-director_actor::behavior_type director_state::start(director_options plan) {
-  plan_ = std::move(plan);
-  budget_ = restart_budget(plan_.restarts);
+director_actor::behavior_type director_state::start(director_options options) {
+  options_ = std::move(options);
+  budget_ = restart_budget(options_.restarts);
   spawn_children();
   return {
       guarded<open_ticket>([this](const auto& open) { submit(open.ticket); }),
@@ -48,19 +49,20 @@ director_actor::behavior_type director_state::start(director_options plan) {
 
 void director_state::spawn_children() {
   self_->set_down_handler(guarded<caf::down_msg>([this](const auto& down) { child_died(down); }));
-  monitor_ = self_->spawn<caf::monitored>(monitor, plan_.reports);
+  monitor_ = self_->spawn<caf::monitored>(monitor, options_.reports);
   spawn_aggregator();
   spawn_loader();
-  plan_.engines->loader->listen(report_to(loader_, *plan_.engines->loader));
+  options_.engines->loader->listen(report_to(loader_, *options_.engines->loader));
   start_engines();
 }
 
 void director_state::start_engines() try {
   start_stages();
-  if (auto started = plan_.host->start(plan_.engines->loader); started) {
+  if (auto started = options_.host->start(options_.engines->loader); started) {
     loader_running_ = true;
   } else {
-    tell(self_, director_actor{self_}, failure{{}, 0, plan_.engines->loader->name(), std::nullopt, started.error(), 0});
+    tell(self_, director_actor{self_},
+         failure{{}, 0, options_.engines->loader->name(), std::nullopt, started.error(), 0});
   }
 } catch (const std::exception& e) {
   const error cause{error_code::process_failed, "director", "the stages could not be started: " + exception_text(e),
@@ -93,7 +95,7 @@ void director_state::open_at_aggregator(call_number number) {
     cancel(number, {error_code::stage_unresponsive, "call " + std::to_string(number),
                     "the aggregator did not open it: " + self_->system().render(e), see_the_log});
   };
-  self_->request(aggregator_, plan_.request_timeout, open_ticket{calls_.at(number).ticket})
+  self_->request(aggregator_, options_.request_timeout, open_ticket{calls_.at(number).ticket})
       .then(
           [this, number](const call_opened&) {
             calls_.acknowledge_by_aggregator(number);
@@ -120,7 +122,7 @@ void director_state::ask_to_open(stage_address at, call_number number, std::uint
     }
     const error cause{error_code::stage_unresponsive, "call " + std::to_string(number),
                       "a stage did not open it: " + self_->system().render(e), see_the_log};
-    if (e == caf::sec::request_timeout && calls_.contains(number) && plan_.provider->end(at, cause)) return;
+    if (e == caf::sec::request_timeout && calls_.contains(number) && options_.provider->end(at, cause)) return;
     cancel(number, cause);
   };
   self_->request(one.actor, time_of_an_attempt(), open_ticket{calls_.at(number).ticket})
@@ -133,7 +135,7 @@ void director_state::ask_to_open(stage_address at, call_number number, std::uint
 }
 
 std::chrono::nanoseconds director_state::time_of_an_attempt() const {
-  return plan_.request_timeout / limits::control_request_attempts;
+  return options_.request_timeout / limits::control_request_attempts;
 }
 
 void director_state::load_in_order() {
@@ -176,15 +178,15 @@ void director_state::ended(const call_completed& end) {
   tell_stages(release_call{end.tally.call});
 
   call_book::call entry = std::move(*calls_.close(end.tally.call));
-  const std::uint64_t replays = plan_.engines->loader->counters().replayed.load(std::memory_order_relaxed);
+  const std::uint64_t replays = options_.engines->loader->counters().replayed.load(std::memory_order_relaxed);
   call_outcome outcome{.tally = end.tally,
                        .cause = std::move(entry.cause),
                        .wall = entry.started.count() == 0 ? entry.started : steady_now() - entry.started,
                        .replayed = replays - std::exchange(replays_reported_, replays),
-                       .dropped_so_far = plan_.ledger->duplicates_dropped()};
+                       .dropped_so_far = options_.ledger->duplicates_dropped()};
   if (calls_.empty()) tell_of_losses_left();
   entry.ticket->done.set_value(std::move(outcome));
-  plan_.reports->wake();  // the thread that waits there for reports waits for the end of the call, too
+  options_.reports->wake();  // the thread that waits there for reports waits for the end of the call, too
   stop_engines_if_quiet();
 }
 
@@ -193,7 +195,7 @@ void director_state::refuse(const call_ticket_ptr& ticket, error cause, const ca
   outcome.tally.cancelled = true;
   outcome.cause = std::move(cause);
   ticket->done.set_value(std::move(outcome));
-  plan_.reports->wake();
+  options_.reports->wake();
 }
 
 // --- the end ---------------------------------------------------------------------------------------------------------
@@ -224,7 +226,7 @@ void director_state::fatal(const error& cause) {
     // The ledger ends the call at once: the caller reads the result from now on, and nothing may be folded into it.
     const call_start& start = entry.ticket->start;
     const call_tally not_begun{.call = number, .folded = start.first(), .samples = start.samples};
-    refuse(entry.ticket, entry.cause.value_or(cause), plan_.ledger->abandon(number).value_or(not_begun));
+    refuse(entry.ticket, entry.cause.value_or(cause), options_.ledger->abandon(number).value_or(not_begun));
   }
   if (!is_told) tell(self_, monitor_, log_record{log_level::error, to_string(cause)});
   stop_engines_if_quiet();
@@ -245,7 +247,7 @@ void director_state::stop_engines_if_quiet() {
 }
 
 void director_state::engine_stopped(const stopped& what) {
-  if (what.address == plan_.engines->loader->address()) {
+  if (what.address == options_.engines->loader->address()) {
     loader_running_ = false;
   } else {
     static_cast<void>(stages_.stopped(what.address, what.incarnation));
@@ -265,7 +267,7 @@ void director_state::end() {
   self_->send_exit(loader_, caf::exit_reason::user_shutdown);
   self_->send_exit(aggregator_, caf::exit_reason::user_shutdown);
   self_->send_exit(monitor_, caf::exit_reason::user_shutdown);
-  if (plan_.on_stopped) plan_.on_stopped();
+  if (options_.on_stopped) options_.on_stopped();
   self_->quit();
 }
 

@@ -68,7 +68,7 @@ class director_state {
   static inline const char* name = "director";
   explicit director_state(director_actor::pointer self) : self_(self) {}
 
-  director_actor::behavior_type start(director_options plan);
+  director_actor::behavior_type start(director_options options);
 
  private:
   enum class run_phase : std::uint8_t { serving, draining, aborting, stopping, ended };
@@ -122,7 +122,7 @@ class director_state {
   void refuse(const call_ticket_ptr& ticket, error cause, const call_tally& tally = {});
 
   director_actor::pointer self_;
-  director_options plan_;
+  director_options options_;
   run_phase phase_ = run_phase::serving;
   call_book calls_;
   bool loader_running_ = false;
@@ -172,6 +172,6 @@ void director_state::tell_stages(const Message& message) {
   }
 }
 
-director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self, director_options plan);
+director_actor::behavior_type director(director_actor::stateful_pointer<director_state> self, director_options options);
 
 }  // namespace troupe

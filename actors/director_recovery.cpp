@@ -12,14 +12,14 @@
 namespace troupe {
 
 void director_state::start_stages() {
-  stages_ = stage_roster{plan_.engines->plan};
-  for (const wired_instance& instance : plan_.engines->plan.instances) {
-    if (instance.address != plan_.engines->loader->address()) start_stage(instance.address);
+  stages_ = stage_roster{options_.engines->plan};
+  for (const wired_instance& instance : options_.engines->plan.instances) {
+    if (instance.address != options_.engines->loader->address()) start_stage(instance.address);
   }
 }
 
 void director_state::start_stage(stage_address at) {
-  auto actor = plan_.provider->start(self_, aggregator_, at, stages_.next_incarnation(at));
+  auto actor = options_.provider->start(self_, aggregator_, at, stages_.next_incarnation(at));
   if (actor) return stages_.start(at, std::move(*actor));
   tell(self_, director_actor{self_}, failure{at, 0, {}, std::nullopt, actor.error(), 0});
 }
@@ -38,7 +38,7 @@ void director_state::stage_is_lost(const stage_lost& lost) {
   calls_.excuse(lost.address);
   if (phase_ >= run_phase::aborting) return end_if_all_stopped();
   log_record record{log_level::info, lost.name + " was lost and is being replaced", lost.rank,
-                    plan_.engines->accounts->at(lost.address).name};
+                    options_.engines->accounts->at(lost.address).name};
   if (!may_restart(lost)) {
     record.level = log_level::warning;
     record.text = lost.name + " was lost: " + lost.cause.cause;
@@ -54,7 +54,7 @@ void director_state::stage_is_lost(const stage_lost& lost) {
 /// If the budget of the stage's deaths is spent, and all of them fell on one micro-batch, the call of that micro-batch
 /// is given up and the stage is started again for the other calls. Otherwise the run fails.
 bool director_state::may_restart(const stage_lost& lost) {
-  const auto spent = budget_.note(lost, steady_now(), plan_.engines->loader->low_water());
+  const auto spent = budget_.note(lost, steady_now(), options_.engines->loader->low_water());
   if (!spent) return true;
   const auto suspect = budget_.suspect(lost.address);
   const bool poison =
@@ -77,7 +77,7 @@ void director_state::edge_is_lost(const edge_lost& lost) {
 /// A worker or an edge has lost work, and no part of the run noticed it. The work is sent again over new edges, as
 /// after a death. The observation is ignored if results have come since, or new edges.
 void director_state::work_is_lost(const work_lost& lost) {
-  if (lost.waited_for != plan_.engines->loader->low_water() || epochs_.is_older_than_epoch(lost.noticed)) return;
+  if (lost.waited_for != options_.engines->loader->low_water() || epochs_.is_older_than_epoch(lost.noticed)) return;
   make_new_edges({error_code::work_lost, to_string(lost.waited_for),
                   "no stage works, and its result does not come" + lost.note,
                   "report this with the log (stderr, or --log FILE); another transport may not lose it"});
@@ -85,7 +85,7 @@ void director_state::work_is_lost(const work_lost& lost) {
 
 void director_state::make_new_edges(const error& cause) {
   if (phase_ >= run_phase::aborting || epochs_.pausing() || stages_.needs_wiring()) return;
-  if (!epochs_.may_follow_a_loss(plan_.engines->loader->low_water())) return fatal(cause);
+  if (!epochs_.may_follow_a_loss(options_.engines->loader->low_water())) return fatal(cause);
   tell(self_, monitor_,
        log_record{log_level::warning, cause.where + " was lost, and new edges are made: " + cause.cause});
   if (!lost_since_) lost_since_ = steady_now();
@@ -115,7 +115,7 @@ void director_state::start_epoch(const loading_paused& paused) {
 /// Reports the stages that are wired again. The loader has paused, so what it has sent from `from` on is exactly what
 /// it will send again.
 void director_state::tell_of_replacements(const std::vector<stage_address>& present, micro_batch_id from) {
-  const std::uint64_t again_now = plan_.engines->loader->sent().count_from(from);
+  const std::uint64_t again_now = options_.engines->loader->sent().count_from(from);
   for (auto& [at, open] : losses_) open.sent_again += again_now;
   for (const stage_address& at : present) {
     const auto found = losses_.find(at);
@@ -128,24 +128,24 @@ void director_state::tell_of_replacements(const std::vector<stage_address>& pres
              log_level::warning,
              fmt::format("{} was replaced after {:.2f} s, {} micro-batch{} sent again: {}", lost.name,
                          std::chrono::duration<double>(took).count(), again, again == 1 ? "" : "es", lost.cause.cause),
-             lost.rank, plan_.engines->accounts->at(at).name});
-    if (plan_.on_recovered)
-      plan_.on_recovered({.stage = at,
-                          .rank = lost.rank,
-                          .took = took,
-                          .sent_again = again,
-                          .dropped_so_far = plan_.ledger->duplicates_dropped()});
+             lost.rank, options_.engines->accounts->at(at).name});
+    if (options_.on_recovered)
+      options_.on_recovered({.stage = at,
+                             .rank = lost.rank,
+                             .took = took,
+                             .sent_again = again,
+                             .dropped_so_far = options_.ledger->duplicates_dropped()});
     losses_.erase(found);
   }
 }
 
 void director_state::tell_of_other_losses(micro_batch_id from) {
-  if (const auto since = std::exchange(lost_since_, {}); since && plan_.on_recovered) {
-    plan_.on_recovered({.stage = std::nullopt,
-                        .rank = std::nullopt,
-                        .took = steady_now() - *since,
-                        .sent_again = plan_.engines->loader->sent().count_from(from),
-                        .dropped_so_far = plan_.ledger->duplicates_dropped()});
+  if (const auto since = std::exchange(lost_since_, {}); since && options_.on_recovered) {
+    options_.on_recovered({.stage = std::nullopt,
+                           .rank = std::nullopt,
+                           .took = steady_now() - *since,
+                           .sent_again = options_.engines->loader->sent().count_from(from),
+                           .dropped_so_far = options_.ledger->duplicates_dropped()});
   }
 }
 
@@ -154,23 +154,23 @@ void director_state::tell_of_other_losses(micro_batch_id from) {
 void director_state::tell_of_losses_left() {
   for (const auto& [at, left] : losses_) {
     const error& cause = left.newest.cause;
-    if (plan_.on_recovered) {
-      plan_.on_recovered({.stage = at,
-                          .rank = left.newest.rank,
-                          .took = steady_now() - left.since,
-                          .is_whole = false,
-                          .sent_again = left.sent_again,
-                          .dropped_so_far = plan_.ledger->duplicates_dropped()});
+    if (options_.on_recovered) {
+      options_.on_recovered({.stage = at,
+                             .rank = left.newest.rank,
+                             .took = steady_now() - left.since,
+                             .is_whole = false,
+                             .sent_again = left.sent_again,
+                             .dropped_so_far = options_.ledger->duplicates_dropped()});
     }
-    plan_.reports->put(log_record{
+    options_.reports->put(log_record{
         log_level::warning, left.newest.name + " was lost, and not replaced before the call ended: " + cause.cause,
-        left.newest.rank, plan_.engines->accounts->at(at).name});
+        left.newest.rank, options_.engines->accounts->at(at).name});
   }
   losses_.clear();
 }
 
 expected<std::shared_ptr<engine_wiring>> director_state::make_edges(const epoch_request& round) try {
-  return plan_.provider->wire(round);
+  return options_.provider->wire(round);
 } catch (const std::exception& e) {
   return fail(error_code::process_failed, "director", "the edges could not be made: " + exception_text(e),
               "raise the limit that it names (ulimit -n), or use fewer stages and replicas");
@@ -198,15 +198,15 @@ void director_state::child_died(const caf::down_msg& down) {
 }
 
 void director_state::spawn_aggregator() {
-  aggregator_ =
-      self_->spawn<caf::monitored>(aggregator, plan_.ledger, plan_.engines->accounts, director_actor{self_}, monitor_);
-  if (plan_.on_child) plan_.on_child(caf::actor_cast<caf::actor>(aggregator_));
+  aggregator_ = self_->spawn<caf::monitored>(aggregator, options_.ledger, options_.engines->accounts,
+                                             director_actor{self_}, monitor_);
+  if (options_.on_child) options_.on_child(caf::actor_cast<caf::actor>(aggregator_));
 }
 
 void director_state::spawn_loader() {
-  loader_ = self_->spawn<caf::monitored>(loader, plan_.engines->loader, director_actor{self_}, aggregator_);
+  loader_ = self_->spawn<caf::monitored>(loader, options_.engines->loader, director_actor{self_}, aggregator_);
   tell(self_, aggregator_, meet_loader{loader_});
-  if (plan_.on_child) plan_.on_child(caf::actor_cast<caf::actor>(loader_));
+  if (options_.on_child) options_.on_child(caf::actor_cast<caf::actor>(loader_));
 }
 
 void director_state::replace_aggregator() {
@@ -225,7 +225,7 @@ void director_state::replace_aggregator() {
 
 void director_state::replace_loader() {
   spawn_loader();
-  loader_engine& engine = *plan_.engines->loader;
+  loader_engine& engine = *options_.engines->loader;
   loader_command::retain_calls open;
   for (const auto& [number, entry] : calls_.calls()) {
     if (entry.now == call_book::phase::loading) open.calls.push_back(number);

@@ -95,12 +95,10 @@ arguments words_of(const resolved_options& asked) {
 expected<void> read_numbers(const chaos_flags& given, chaos_request& into) {
   into.seed = std::random_device{}();
   if (!given.seed.empty()) {
-    const auto seed = TROUPE_TRY(read_number("seed", given.seed, seed_max));
-    into.seed = seed;
+    into.seed = TROUPE_TRY(read_number("seed", given.seed, seed_max));
   }
   if (given.minutes.empty()) return {};
-  const auto time = TROUPE_TRY(read_minutes("minutes", given.minutes));
-  into.time = time;
+  into.time = TROUPE_TRY(read_minutes("minutes", given.minutes));
   return {};
 }
 

@@ -9,8 +9,7 @@ namespace troupe::cli {
 
 expected<eval_interrupt*> eval_interrupt::start() {
   static eval_interrupt* const to_the_end = new eval_interrupt;
-  auto watch = TROUPE_TRY(interrupt_watch::start([](int times) { to_the_end->interrupted(times); }));
-  to_the_end->watch_ = std::move(watch);
+  to_the_end->watch_ = TROUPE_TRY(interrupt_watch::start([](int times) { to_the_end->interrupted(times); }));
   return to_the_end;
 }
 

@@ -26,8 +26,7 @@ std::string help_with_default(const char* help, std::chrono::milliseconds value)
 template <class Time>
 expected<void> read_time(std::string_view name, const std::string& text, double minimum, Time& into) {
   if (text.empty()) return {};
-  const auto value = TROUPE_TRY(read_seconds(name, text, minimum));
-  into = value;
+  into = TROUPE_TRY(read_seconds(name, text, minimum));
   return {};
 }
 

@@ -17,8 +17,7 @@ expected<std::unique_ptr<live_report>> live_report::start(const eval_options& op
   const auto over_bar = [before = made->terminal_ ? "\r\x1b[K" : ""](std::string_view line) {
     say(fmt::format("{}{}", before, line));
   };
-  auto log = TROUPE_TRY(log_writer::open({.format = options.run.log.format, .output = over_bar}));
-  made->log_ = std::move(log);
+  made->log_ = TROUPE_TRY(log_writer::open({.format = options.run.log.format, .output = over_bar}));
   return made;
 }
 

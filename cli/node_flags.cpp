@@ -36,8 +36,7 @@ expected<node_filter> node_flags::filter() const {
   for (const auto& [name, given, into] : {std::tuple{"num_nodes", &num_nodes_, &filter.num_nodes},
                                           std::tuple{"num_slots", &num_slots_, &filter.num_slots}}) {
     if (given->empty()) continue;
-    const auto count = TROUPE_TRY(read_count(name, *given, limits::ranks_max));
-    *into = count;
+    *into = TROUPE_TRY(read_count(name, *given, limits::ranks_max));
   }
   return filter;
 }

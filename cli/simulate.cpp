@@ -147,8 +147,7 @@ class simulating {
     std::vector<std::uint64_t> numbers(what.faults.size());
     std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
     if (picks_faults_) {
-      auto kept = TROUPE_TRY(keep_faults(what, flags_.faults));
-      numbers = std::move(kept);
+      numbers = TROUPE_TRY(keep_faults(what, flags_.faults));
     }
     const simulation::run_report report = world_.run(what);
     ++runs_;

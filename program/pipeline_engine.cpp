@@ -260,8 +260,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   TROUPE_TRY(check_resources(run));
   auto state = std::make_unique<impl>(std::move(run));
   auto log = TROUPE_TRY(run_log::open(options.run.log));
-  auto caller = TROUPE_TRY(hook_caller::start(log.attach({})));
-  state->caller = std::move(caller);
+  state->caller = TROUPE_TRY(hook_caller::start(log.attach({})));
   const log_function to_log = [to = state->caller](log_record record) { to->put(std::move(record)); };
   auto stages = TROUPE_TRY(start_stages(state->checked, request.first, 0, to_log, {}));
   if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(stages);

@@ -47,8 +47,7 @@ std::shared_ptr<journal_writer> make_journal() {
 expected<std::unique_ptr<contestants>> contestants::gather(const workload& work) {
   std::unique_ptr<contestants> made(new contestants(work));
   TROUPE_TRY(made->prepare(variant::one_process));
-  auto alone = TROUPE_TRY(lone_stages::prepare(work, made->piped_.at(variant::one_process).boundaries()));
-  made->alone_ = std::move(alone);
+  made->alone_ = TROUPE_TRY(lone_stages::prepare(work, made->piped_.at(variant::one_process).boundaries()));
   return made;
 }
 

@@ -114,8 +114,7 @@ expected<measured_processes> measure_pairs(const workload& work, const round_opt
     const std::vector<comparison> comparisons = comparisons_of(group, chosen.names, work.even);
     if (comparisons.empty()) continue;
     auto all = TROUPE_TRY(contestants::gather(work));
-    const auto count = TROUPE_TRY(row.micro_batches > 0 ? row.micro_batches : all->count_for(options.seconds));
-    row.micro_batches = count;
+    row.micro_batches = TROUPE_TRY(row.micro_batches > 0 ? row.micro_batches : all->count_for(options.seconds));
     const auto reference = TROUPE_TRY(all->run(variant::plain, row.micro_batches));
     TROUPE_TRY(all->find_slowest_stage(row.micro_batches));
     row.slowest_stage_us = all->slowest_stage_us();

@@ -45,16 +45,14 @@ expected<std::vector<metric_value>> reference_of(eval_options options) {
 expected<std::unique_ptr<killing_run>> killing_run::start(const recovery_case& which, std::uint32_t seed) {
   std::unique_ptr<killing_run> made(new killing_run(which, seed));
   const eval_options options = options_of(which);
-  auto reference = TROUPE_TRY(reference_of(options));
-  made->reference_ = std::move(reference);
+  made->reference_ = TROUPE_TRY(reference_of(options));
   auto data = TROUPE_TRY(open_data(options.data));
   const auto run = TROUPE_TRY(checked_run::make(topology_of(options), options.run, process_context::of_this_process()));
   auto sinks = TROUPE_TRY(make_sinks(run, data->classes()));
   made->request_ = {data, options.run.micro_batch, std::nullopt, std::move(sinks)};
   const auto sample = TROUPE_TRY(data->read({0, options.run.micro_batch}));
   announce(which);
-  auto stages = TROUPE_TRY(start_topology(run, {.classes = data->classes()}, sample));
-  made->stages_ = std::move(stages);
+  made->stages_ = TROUPE_TRY(start_topology(run, {.classes = data->classes()}, sample));
   return made;
 }
 

@@ -99,8 +99,7 @@ launched_nodes::launched_nodes(std::unique_ptr<driver_channel> channel, job_auth
 expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec) {
   auto own = TROUPE_TRY(authority_->make_driver_credentials());
   const bool is_alone = setup_.nodes.size() == 1 && setup_.driver_node.has_value();
-  auto address = TROUPE_TRY(is_alone ? expected<std::string>("127.0.0.1") : address_for_edges(setup_.addresses));
-  home_.address = std::move(address);
+  home_.address = TROUPE_TRY(is_alone ? expected<std::string>("127.0.0.1") : address_for_edges(setup_.addresses));
   const bool is_v6 = home_.address.find(':') != std::string::npos;
   tcp_endpoint_options options;
   options.address = is_alone ? "127.0.0.1" : is_v6 ? "::" : "0.0.0.0";
@@ -122,8 +121,7 @@ expected<void> launched_nodes::listen(std::shared_ptr<const payload_codec> codec
        .authority = authority_,
        .version = version_text(),
        .on_other_version = [this](const error& why) { say({.level = log_level::warning, .text = to_string(why)}); }});
-  auto endpoint = TROUPE_TRY(tcp_endpoint::open(std::move(options)));
-  endpoint_ = std::move(endpoint);
+  endpoint_ = TROUPE_TRY(tcp_endpoint::open(std::move(options)));
   return {};
 }
 
@@ -178,8 +176,7 @@ expected<void> launched_nodes::describe_workers() {
                      .directory = working_directory(),
                      .arguments = own_arguments(),
                      .environment = {}};
-  auto hash = TROUPE_TRY(sha256_of_file("/proc/self/exe", error_code::process_failed));
-  common.program_hash = std::move(hash);
+  common.program_hash = TROUPE_TRY(sha256_of_file("/proc/self/exe", error_code::process_failed));
   std::vector<node_link> early;
   {
     const std::lock_guard lock{mutex_};

@@ -32,8 +32,7 @@ expected<cut_places> find_boundaries(layered_model& model, const cut_request& re
                   "give pipeline_engine_options::sample, or use another method");
     }
     const auto budget = request.times_layers ? limits::profile_budget : budget_of(asked);
-    auto timed = TROUPE_TRY(model.time_layers(sample, request.optimize, choice.plain, request.threads, stop, budget));
-    seconds = std::move(timed);
+    seconds = TROUPE_TRY(model.time_layers(sample, request.optimize, choice.plain, request.threads, stop, budget));
   }
   for (std::size_t index = 0; index < seconds.size(); ++index) weights[index].seconds = seconds[index];
   return partition_layers(method, weights, request.stages).map([&](part_boundaries found) {

@@ -62,7 +62,7 @@ class chain_model final : public layered_model {
   [[nodiscard]] expected<layer_trial> try_layers(const at::Tensor& sample, bool optimizes,
                                                  std::span<const std::size_t> plain,
                                                  const std::stop_token& stop) override {
-    TROUPE_TRY(optimizes ? prepare(stop) : expected<void>{});
+    if (optimizes) TROUPE_TRY(prepare(stop));
     const c10::InferenceMode inference;
     layer_trial made;
     at::Tensor value = sample;
@@ -115,8 +115,7 @@ class chain_model final : public layered_model {
   [[nodiscard]] expected<void> prepare(const std::stop_token& stop) override {
     if (optimized_) return {};
     refused_.clear();
-    auto made = TROUPE_TRY(optimize_what_can_be(chain_, stop, refused_));
-    optimized_ = std::move(made);
+    optimized_ = TROUPE_TRY(optimize_what_can_be(chain_, stop, refused_));
     return {};
   }
   [[nodiscard]] expected<void> optimize(std::size_t begin, std::size_t end, std::span<const std::size_t> plain,

@@ -41,8 +41,7 @@ expected<measured> measure(const eval_options& options, const layer_chain& chain
   found.inputs = dtype && input.is_floating_point() ? input.to(*dtype) : input;
   found.input_bytes = input.nbytes();
   found.label_bytes = bytes_of(block.labels);
-  auto shapes = TROUPE_TRY(probe_chain(chain, found.inputs));
-  found.shapes = std::move(shapes);
+  found.shapes = TROUPE_TRY(probe_chain(chain, found.inputs));
   return found;
 }
 
@@ -135,8 +134,7 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.threads = resolve_threads(options, cores);
   std::optional<measured> found;
   if (!options.data.empty()) {
-    auto result = TROUPE_TRY(measure(options, *chain));
-    found = std::move(result);
+    found = TROUPE_TRY(measure(options, *chain));
   }
   const auto places = TROUPE_TRY(places_for(options, *chain, plan.threads, found));
   if (found) {

@@ -28,7 +28,7 @@ struct running_topology::impl {
 
   std::shared_ptr<assembly> engines;
   std::shared_ptr<report_box> reports = std::make_shared<report_box>();
-  /// Null without a plan.
+  /// Null without a fault plan.
   std::shared_ptr<fault_injector> faults;
   stall_watch stalls;
   std::optional<lost_work_watch> losses;
@@ -46,7 +46,7 @@ struct running_topology::impl {
   director_actor director;
 
   void direct(std::shared_ptr<stage_provider> provider);
-  void obey_faults(director_options& plan);
+  void obey_faults(director_options& options);
   [[nodiscard]] expected<void> open_to_workers(launched_nodes* launch);
   [[nodiscard]] pool_finder find_pools() const;
   [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline);
@@ -56,22 +56,22 @@ void running_topology::impl::direct(std::shared_ptr<stage_provider> provider) {
   // Who is silent is replaced, and its successor opens the call: the request must outlast that.
   const std::chrono::nanoseconds silence = workers ? workers->asked.timeout : std::chrono::nanoseconds{0};
   losses.emplace(workers ? silence + limits::lost_work_margin : limits::lost_work_time);
-  director_options plan{.engines = engines,
-                        .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
-                        .host = threads,
-                        .provider = std::move(provider),
-                        .reports = reports,
-                        .request_timeout = std::max<std::chrono::nanoseconds>(limits::control_request_timeout,
-                                                                              silence + limits::control_request_margin),
-                        .on_stopped = [this] { stopped_promise.set_value(); }};
-  if (faults) obey_faults(plan);
-  director = system->spawn(troupe::director, std::move(plan));
+  director_options options{.engines = engines,
+                           .ledger = std::make_shared<fold_ledger>(engines->ledger_options()),
+                           .host = threads,
+                           .provider = std::move(provider),
+                           .reports = reports,
+                           .request_timeout = std::max<std::chrono::nanoseconds>(
+                               limits::control_request_timeout, silence + limits::control_request_margin),
+                           .on_stopped = [this] { stopped_promise.set_value(); }};
+  if (faults) obey_faults(options);
+  director = system->spawn(troupe::director, std::move(options));
 }
 
-void running_topology::impl::obey_faults(director_options& plan) {
+void running_topology::impl::obey_faults(director_options& options) {
   const auto victims = std::make_shared<fault_victims>();
-  plan.on_child = [victims](const caf::actor& child) { victims->put(child); };
-  plan.on_recovered = [to = faults](const recovery_note& note) { to->recovered(note); };
+  options.on_child = [victims](const caf::actor& child) { victims->put(child); };
+  options.on_recovered = [to = faults](const recovery_note& note) { to->recovered(note); };
   faults->act_by({.end_actor = [victims](fault_target_kind which) { victims->end(which); },
                   .end_driver = [] { ::kill(::getpid(), SIGKILL); },
                   .hurt_node = hosts.hurt_node});
@@ -100,9 +100,8 @@ expected<std::unique_ptr<running_topology>> running_topology::start(assembly eng
 }
 
 expected<void> running_topology::impl::open_to_workers(launched_nodes* launch) {
-  auto made = TROUPE_TRY(open_hosts(launch, engines->plan, *workers,
-                                    [reports = reports](log_record record) { reports->put(std::move(record)); }));
-  hosts = std::move(made);
+  hosts = TROUPE_TRY(open_hosts(launch, engines->plan, *workers,
+                                [reports = reports](log_record record) { reports->put(std::move(record)); }));
   if (faults) {
     for (auto& each : hosts.all) each = std::make_shared<watched_host>(each, faults);
   }

@@ -28,12 +28,11 @@ struct side_thread::state {
 
 expected<side_thread> side_thread::start(const std::string& what, std::function<void(const std::stop_token&)> work) {
   side_thread made(std::make_shared<state>());
-  auto thread = TROUPE_TRY(start_thread(what, [shared = made.state_, work = std::move(work)]() mutable {
+  made.thread_ = TROUPE_TRY(start_thread(what, [shared = made.state_, work = std::move(work)]() mutable {
     work(shared->stop.get_token());
     work = nullptr;
     shared->end();
   }));
-  made.thread_ = std::move(thread);
   return made;
 }
 

@@ -121,8 +121,7 @@ expected<started_run> start_stages(const checked_run& run, const sample_block& f
                                    const log_function& log, const std::stop_token& stop) {
   topology_start_options how{.classes = classes, .report = std::nullopt, .log = log, .stop = stop};
   if (run.has_workers()) {
-    auto report = TROUPE_TRY(probe(run, log, stop));
-    how.report = std::move(report);
+    how.report = TROUPE_TRY(probe(run, log, stop));
   }
   return start_topology(run, how, first);
 }

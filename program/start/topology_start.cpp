@@ -97,8 +97,7 @@ class starter {
     if (has_edge_faults(run_.options.faults)) {
       workers->edges = workers->faults->wrap(workers->edges, run_.plan);
     }
-    auto running = TROUPE_TRY(running_topology::start(std::move(engines), std::move(workers), run_.process->launch));
-    made.running = std::move(running);
+    made.running = TROUPE_TRY(running_topology::start(std::move(engines), std::move(workers), run_.process->launch));
     return made;
   }
 
@@ -180,8 +179,7 @@ class starter {
       setup->home = launch->home();
       TROUPE_TRY(find_files(*setup));
     }
-    auto edges = TROUPE_TRY(open_edges(edge_row_name(run_)));
-    setup->edges = std::move(edges);
+    setup->edges = TROUPE_TRY(open_edges(edge_row_name(run_)));
     setup->device_channels = {reported_.device_channels.begin(), reported_.device_channels.end()};
     TROUPE_TRY(make_local_pages(*setup, run_.plan));
     return setup;

@@ -146,8 +146,7 @@ expected<std::vector<bool>> device_channels(const checked_run& run) {
     const auto one = find_device(channel.producer);
     const auto other = find_device(channel.consumer);
     if (!one || !other) return tl::make_unexpected(one ? other.error() : one.error());
-    const auto fits = TROUPE_TRY(can_connect(run, *one, *other));
-    made[number] = fits;
+    made[number] = TROUPE_TRY(can_connect(run, *one, *other));
   }
   keep_whole_outputs(run.plan, made);
   return made;

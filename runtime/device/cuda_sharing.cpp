@@ -45,8 +45,7 @@ class driver_sharing final : public device_sharing {
       return fail(error_code::device_failed, "cuda_ipc", fmt::format("{} bytes were asked for", bytes));
     shared_block made;
     made.bytes = bytes == 0 ? unit : (bytes + unit - 1) / unit * unit;
-    auto memory = TROUPE_TRY(allocate_on(device_, made.bytes));
-    made.memory = std::move(memory);
+    made.memory = TROUPE_TRY(allocate_on(device_, made.bytes));
     return share(made.memory.get()).map([&](const sharing_handle& handle) {
       made.handle = handle;
       return std::move(made);

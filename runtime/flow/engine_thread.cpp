@@ -28,8 +28,7 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
 
 expected<std::unique_ptr<engine_thread>> engine_thread::start(engine& driven, engine_thread_options options) {
   std::unique_ptr<engine_thread> made(new engine_thread(driven, options));
-  auto thread = TROUPE_TRY(start_thread(driven.name(), [self = made.get()] { self->run(); }));
-  made->thread_ = std::move(thread);
+  made->thread_ = TROUPE_TRY(start_thread(driven.name(), [self = made.get()] { self->run(); }));
   return made;
 }
 

@@ -39,12 +39,9 @@ expected<job_authority> job_authority::make() {
   auto made = std::make_unique<state>();
   made->key = openssl::make_key();
   if (made->key == nullptr) return openssl::failed("making the authority's key");
-  auto certificate = TROUPE_TRY(openssl::sign_authority(made->key.get(), "troupe job " + id.hex()));
-  made->certificate = std::move(certificate);
-  auto pem = TROUPE_TRY(openssl::to_pem(made->certificate.get()));
-  made->pem = std::move(pem);
-  const auto fingerprint = TROUPE_TRY(fingerprint_of(made->pem));
-  made->fingerprint = fingerprint;
+  made->certificate = TROUPE_TRY(openssl::sign_authority(made->key.get(), "troupe job " + id.hex()));
+  made->pem = TROUPE_TRY(openssl::to_pem(made->certificate.get()));
+  made->fingerprint = TROUPE_TRY(fingerprint_of(made->pem));
   return job_authority(std::move(made));
 }
 

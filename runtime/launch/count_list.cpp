@@ -36,8 +36,7 @@ class count_list_reader {
     if (times_at < end) {
       if (text_.substr(times_at, open.size()) != open) return bad(times_at, "'(xN)' is expected");
       if (text_[end - 1] != ')') return bad(end, "')' is missing");
-      const auto read = TROUPE_TRY(read_number(times_at + open.size(), end - 1, limits::launch_nodes_max));
-      times = read;
+      times = TROUPE_TRY(read_number(times_at + open.size(), end - 1, limits::launch_nodes_max));
     }
     if (times > limits::launch_nodes_max - counts_.size())
       return bad(at, fmt::format("more than {} nodes", limits::launch_nodes_max));

@@ -98,8 +98,7 @@ expected<void> launcher_loop::start_driver(unique_fd driver_end) {
   request.environment.emplace_back(launch_variable, encode(launch_environment{driver_channel_number}));
   request.fds.push_back({std::move(driver_end), driver_channel_number});
   if (!lend_standard_descriptors(request)) return no_launch_resources("dup");
-  auto started = TROUPE_TRY(host_->start(std::move(request), driver_));
-  driver_id_ = started;
+  driver_id_ = TROUPE_TRY(host_->start(std::move(request), driver_));
   return {};
 }
 

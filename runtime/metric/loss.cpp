@@ -44,8 +44,7 @@ expected<void> loss_scorer::evaluate(const payload_ptr& outputs, const activatio
                   "a loss function takes one tensor of labels, found " + std::to_string(labels.tensors().size()),
                   "give one tensor of labels with every batch");
     }
-    auto words = TROUPE_TRY(words_of_parts(loss_(result, labels.single()), place_of(input)));
-    into.words = std::move(words);
+    into.words = TROUPE_TRY(words_of_parts(loss_(result, labels.single()), place_of(input)));
   }
   if (request_.keep_outputs) into.outputs = make_tensors(at::clone(result, at::MemoryFormat::Contiguous).detach());
   return {};

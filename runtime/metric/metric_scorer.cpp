@@ -120,8 +120,7 @@ expected<metric_scorer::scored_tensors> metric_scorer::find(const payload_ptr& o
   if (expected<void> fine = check_rows(*rows, input); !fine) return tl::make_unexpected(fine.error());
   found.outputs = rows;
   if (metrics_.empty()) return found;
-  const auto labels = TROUPE_TRY(find_tensor(label_, input.labels, label_role, input));
-  found.labels = labels;
+  found.labels = TROUPE_TRY(find_tensor(label_, input.labels, label_role, input));
   return found;
 }
 

@@ -35,11 +35,10 @@ expected<std::unique_ptr<process_host>> process_host::create() {
   unique_fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return fail(error_code::process_failed, "process host", "eventfd: " + errno_text());
   std::unique_ptr<process_host> made(new process_host(std::move(bell)));
-  auto thread = TROUPE_TRY([&] {
+  made->thread_ = TROUPE_TRY([&] {
     const blocked_signals none_here;
     return start_thread("process host", [self = made.get()] { self->run(); });
   }());
-  made->thread_ = std::move(thread);
   return made;
 }
 

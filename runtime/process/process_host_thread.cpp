@@ -84,8 +84,7 @@ std::optional<error> process_host::objection_to(const pending_start& pending) {
 std::optional<expected<spawned_process>> process_host::advance(const pending_start& pending) {
   if (!starting_) {
     if (auto why = objection_to(pending)) return tl::make_unexpected(std::move(*why));
-    auto begun = TROUPE_TRY(starting_process::begin(pending.request, pending.deadline));
-    starting_ = std::move(begun);
+    starting_ = TROUPE_TRY(starting_process::begin(pending.request, pending.deadline));
   }
   return starting_->look(steady_clock::now());
 }

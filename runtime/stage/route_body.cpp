@@ -93,8 +93,7 @@ expected<std::vector<std::vector<std::uint32_t>>> route_body::split(const named_
   for (std::size_t number = 0; number < cases_.size(); ++number) {
     std::vector<bool> takes(rows, true);
     if (cases_[number].predicate) {
-      auto answer = TROUPE_TRY(ask(cases_[number], given, rows, name_));
-      takes = std::move(answer);
+      takes = TROUPE_TRY(ask(cases_[number], given, rows, name_));
     }
     for (std::size_t row = 0; row < rows; ++row) {
       if (taken[row] || !takes[row]) continue;

@@ -76,8 +76,7 @@ expected<activation> rebuilt(const activation_frame& head, std::span<const std::
   activation message{head.id, head.samples, nullptr, nullptr, nullptr};
   const payload_layout layout = layout_of(head);
   if (head.tensor_bytes) {
-    auto tensors = TROUPE_TRY(hash_codec{}.read(payload.first(*head.tensor_bytes), nullptr));
-    message.tensors = std::move(tensors);
+    message.tensors = TROUPE_TRY(hash_codec{}.read(payload.first(*head.tensor_bytes), nullptr));
   }
   if (head.rows) message.rows = read_rows(payload.subspan(layout.rows_at, layout.checksum_at - layout.rows_at));
   return message;

@@ -37,8 +37,7 @@ expected<void> view_at(const shared_block& in, std::uint64_t offset, std::span<c
 // The old block goes when its last payload does: the producer frees it after that.
 expected<void> opened_ring::open_block(const place& where) {
   if (where.block == number_) return {};
-  auto opened = TROUPE_TRY(tools_->sharing->open_memory(where.spots.front().memory));
-  block_ = std::move(opened);
+  block_ = TROUPE_TRY(tools_->sharing->open_memory(where.spots.front().memory));
   number_ = where.block;
   return {};
 }

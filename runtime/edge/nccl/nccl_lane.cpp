@@ -15,8 +15,7 @@ const std::string joining = "the making of its communicator";
 expected<std::unique_ptr<lane>> lane::begin(const std::shared_ptr<const nccl_tools>& tools, const unique_id& id,
                                             rank which, clock::time_point now) {
   std::unique_ptr<lane> made(new lane(tools, which));
-  auto ordered = TROUPE_TRY(tools->device->make_stream());
-  made->stream_ = std::move(ordered);
+  made->stream_ = TROUPE_TRY(tools->device->make_stream());
   auto byte = TROUPE_TRY(tools->device->allocate(limits::payload_alignment));
   config how;
   how.blocking = 0;
@@ -103,8 +102,7 @@ expected<bool> lane::issue(clock::time_point now) {
   if (!*settled) {
     return in_time(next, now).map([] { return false; });
   }
-  auto passed = TROUPE_TRY(stream_->record());
-  next.passed = std::move(passed);
+  next.passed = TROUPE_TRY(stream_->record());
   is_calling_ = false;
   ++issued_;
   return true;

@@ -87,8 +87,7 @@ expected<void> receiver::take(activation message, std::chrono::steady_clock::tim
   if (lane_ == nullptr) {
     const auto* first = dynamic_cast<const hello*>(message.tensors.get());
     if (first == nullptr) return unannounced("it begins without a hello");
-    auto begun = TROUPE_TRY(lane::begin(mine_.tools, first->id, rank::consumer, now));
-    lane_ = std::move(begun);
+    lane_ = TROUPE_TRY(lane::begin(mine_.tools, first->id, rank::consumer, now));
     return {};
   }
   arrival next{.message = std::move(message), .announced = nullptr, .places = {}, .owner = nullptr};
@@ -136,9 +135,8 @@ expected<bool> receiver::queue_up() {
 expected<void> receiver::hand_over(arrival& oldest) {
   if (oldest.announced) {
     ++queued_;
-    auto tensors = TROUPE_TRY(mine_.tools->codec->join(oldest.announced->description, oldest.announced->extents,
-                                                       oldest.places, std::move(oldest.owner)));
-    oldest.message.tensors = std::move(tensors);
+    oldest.message.tensors = TROUPE_TRY(mine_.tools->codec->join(
+        oldest.announced->description, oldest.announced->extents, oldest.places, std::move(oldest.owner)));
   }
   send_status status = send_status::closed;
   mine_.shared->with_end([&] {

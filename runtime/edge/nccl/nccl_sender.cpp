@@ -54,8 +54,7 @@ expected<void> sender::greet(std::chrono::steady_clock::time_point now) {
   const functions& library = mine_.tools->library;
   if (const result made = library.get_unique_id(&id); made != result::success)
     return tl::make_unexpected(failed(library, "the making of its unique id", made));
-  auto begun = TROUPE_TRY(lane::begin(mine_.tools, id, rank::producer, now));
-  lane_ = std::move(begun);
+  lane_ = TROUPE_TRY(lane::begin(mine_.tools, id, rank::producer, now));
   activation first{.id = {}, .samples = {}, .tensors = std::make_shared<const hello>(id), .labels = nullptr};
   // Else the announcing edge is lost or closed, and the next step finds it.
   static_cast<void>(mine_.announcing->try_send(first));

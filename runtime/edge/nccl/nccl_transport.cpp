@@ -70,8 +70,7 @@ expected<std::shared_ptr<nccl_transport>> nccl_transport::open(
   auto made = std::make_unique<inside>();
   made->source = std::move(tools);
   made->labels = codec;
-  auto announcing = TROUPE_TRY(make_announcing(nccl::announcing_codec(std::move(codec))));
-  made->announcing = std::move(announcing);
+  made->announcing = TROUPE_TRY(make_announcing(nccl::announcing_codec(std::move(codec))));
   return std::shared_ptr<nccl_transport>(new nccl_transport(std::move(made)));
 }
 

@@ -130,8 +130,7 @@ class shm_consumer final : public edge_consumer {
     const auto parts = TROUPE_TRY(check(header));
     std::shared_ptr<const memory_mapping> pages;
     if (header.extent_bytes != 0) {
-      auto mapped = TROUPE_TRY(views_.pages(slot_of(header), {header.extent_offset, header.extent_bytes}));
-      pages = std::move(mapped);
+      pages = TROUPE_TRY(views_.pages(slot_of(header), {header.extent_offset, header.extent_bytes}));
     }
     const std::span<const std::byte> room = pages ? pages->bytes() : std::span<std::byte>();
     TROUPE_TRY(check_sum(header, room.first(parts.end)));
@@ -158,8 +157,7 @@ class shm_consumer final : public edge_consumer {
     held_.push_back(slot);
     const auto read = [&](payload_ptr& into, std::uint64_t at, std::uint64_t bytes) -> expected<void> {
       if (bytes == absent) return {};
-      auto value = TROUPE_TRY(codec_->read(room.subspan(at, bytes), lease));
-      into = std::move(value);
+      into = TROUPE_TRY(codec_->read(room.subspan(at, bytes), lease));
       return {};
     };
     auto done = read(message.tensors, parts.tensors_at, header.tensors_bytes);

@@ -84,8 +84,7 @@ expected<activation> read_head(const message_header& header, std::span<const std
   message.id = {header.call, header.index};
   message.samples = {header.samples_begin, header.samples_end};
   if (header.row_count == absent) return message;
-  auto rows = TROUPE_TRY(read_rows(header.row_count, message.samples.size(), room));
-  message.rows = std::move(rows);
+  message.rows = TROUPE_TRY(read_rows(header.row_count, message.samples.size(), room));
   return message;
 }
 

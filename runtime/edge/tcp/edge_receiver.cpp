@@ -77,17 +77,14 @@ expected<activation> edge_receiver::rebuild(const activation_frame& head, std::s
   activation message{head.id, head.samples, nullptr, nullptr, nullptr};
   const payload_layout layout = layout_of(head);
   if (head.tensor_bytes) {
-    auto tensors = TROUPE_TRY(codec_.read(payload.first(*head.tensor_bytes), owner));
-    message.tensors = std::move(tensors);
+    message.tensors = TROUPE_TRY(codec_.read(payload.first(*head.tensor_bytes), owner));
   }
   if (head.label_bytes) {
-    auto labels = TROUPE_TRY(codec_.read(payload.subspan(layout.labels_at, *head.label_bytes), owner));
-    message.labels = std::move(labels);
+    message.labels = TROUPE_TRY(codec_.read(payload.subspan(layout.labels_at, *head.label_bytes), owner));
   }
   if (head.rows) {
-    auto rows = TROUPE_TRY(
+    message.rows = TROUPE_TRY(
         read_rows(payload.subspan(layout.rows_at, layout.checksum_at - layout.rows_at), head.samples.size()));
-    message.rows = std::move(rows);
   }
   return message;
 }

@@ -69,8 +69,7 @@ expected<decode_step> frame_decoder::read_head() {
   const auto prelude = TROUPE_TRY(decode_prelude(buffered(), payload_bytes_max_));
   const std::size_t head_bytes = frame_prelude_bytes + prelude.header_bytes;
   if (buffered().size() < head_bytes) return decode_step::more;
-  auto head = TROUPE_TRY(decode_head(buffered().first(head_bytes), prelude));
-  head_ = head;
+  head_ = TROUPE_TRY(decode_head(buffered().first(head_bytes), prelude));
   consume(head_bytes);
   payload_bytes_ = prelude.payload_bytes;
   in_payload_ = payload_bytes_ > 0;

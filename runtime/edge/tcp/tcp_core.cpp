@@ -75,8 +75,7 @@ expected<void> tcp_core::open() {
   TROUPE_TRY(secure());
   TROUPE_TRY(listen());
   accept_next();
-  auto thread = TROUPE_TRY(start_thread("tcp edges", [this] { io_.run(); }));
-  thread_ = std::move(thread);
+  thread_ = TROUPE_TRY(start_thread("tcp edges", [this] { io_.run(); }));
   return {};
 }
 
