@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/model/zip_directory.hpp"
+#include "runtime/archive/zip_directory.hpp"
 #include <troupe/error.hpp>
 #include <troupe/options.hpp>
 

@@ -11,6 +11,8 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/inliner.h>
 
+#include "runtime/graph/operator_graph.hpp"
+
 namespace troupe {
 namespace {
 
@@ -240,13 +242,6 @@ expected<std::vector<found_layer>> find_layers(const torch::jit::Module& module,
   std::vector<found_layer> layers;
   for (const child_call& child : outside.calls()) flatten(child, layers);
   return layers;
-}
-
-std::string place_in_source(const torch::jit::Node& node) {
-  torch::jit::SourceRange range = node.sourceRange();
-  if (auto original = range.findSourceRangeThatGenerated()) range = *original;
-  const auto place = range.file_line_col();
-  return place ? " (" + std::get<0>(*place) + ":" + std::to_string(std::get<1>(*place)) + ")" : std::string();
 }
 
 std::shared_ptr<torch::jit::Graph> inlined_forward(const torch::jit::Module& module) {

@@ -22,9 +22,6 @@ struct found_layer {
 /// child's weights. `where` begins the errors. LibTorch's exceptions pass.
 expected<std::vector<found_layer>> find_layers(const torch::jit::Module& module, const std::string& where);
 
-/// " (model.py:12)", for loaded models the place in the original Python source where it is known; empty where none is.
-std::string place_in_source(const torch::jit::Node& node);
-
 /// A copy of the graph of forward, in which no call of another module is left.
 std::shared_ptr<torch::jit::Graph> inlined_forward(const torch::jit::Module& module);
 

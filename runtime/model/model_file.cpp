@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "messages/try.hpp"
+#include "runtime/archive/zip_directory.hpp"
 #include "runtime/model/archive_check.hpp"
-#include "runtime/model/zip_directory.hpp"
 
 namespace troupe {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "runtime/model/zip_directory.hpp"
+#include "runtime/archive/zip_directory.hpp"
 
 namespace troupe {
 namespace {

@@ -10,6 +10,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/constant_propagation.h>
 
+#include "runtime/graph/operator_graph.hpp"
 #include "runtime/model/chain_graph.hpp"
 
 namespace troupe {

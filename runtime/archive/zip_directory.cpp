@@ -1,4 +1,4 @@
-#include "runtime/model/zip_directory.hpp"
+#include "runtime/archive/zip_directory.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/model/zip_directory.hpp"
+#include "runtime/archive/zip_directory.hpp"
 
 namespace troupe {
 namespace {

@@ -4,7 +4,7 @@
 #include <istream>
 #include <string_view>
 
-#include "runtime/model/zip_directory.hpp"
+#include "runtime/archive/zip_directory.hpp"
 
 namespace troupe {
 

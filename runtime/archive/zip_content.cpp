@@ -1,4 +1,4 @@
-#include "runtime/model/zip_content.hpp"
+#include "runtime/archive/zip_content.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,0 +1,20 @@
+#include "runtime/graph/operator_graph.hpp"
+
+namespace troupe {
+
+std::vector<torch::jit::Node*> steps_of(torch::jit::Graph& graph) {
+  std::vector<torch::jit::Node*> steps;
+  for (torch::jit::Node* node : graph.nodes()) {
+    if (node->kind() != c10::prim::Constant) steps.push_back(node);
+  }
+  return steps;
+}
+
+std::string place_in_source(const torch::jit::Node& node) {
+  torch::jit::SourceRange range = node.sourceRange();
+  if (auto original = range.findSourceRangeThatGenerated()) range = *original;
+  const auto place = range.file_line_col();
+  return place ? " (" + std::get<0>(*place) + ":" + std::to_string(std::get<1>(*place)) + ")" : std::string();
+}
+
+}  // namespace troupe

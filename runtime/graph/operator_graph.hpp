@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/jit/ir/ir.h>
+
+namespace troupe {
+
+/// One argument of a model.
+struct graph_input {
+  std::string name;  ///< of the argument in Python: "input_ids"
+  /// What it is where no data of this name is given; nothing for an argument that must be given.
+  std::optional<c10::IValue> otherwise = std::nullopt;
+};
+
+/// The weights of one module or layer.
+struct weight_counts {
+  std::uint64_t parameters = 0;
+  std::uint64_t trainable = 0;
+  std::uint64_t parameter_bytes = 0;
+  std::uint64_t buffer_bytes = 0;
+};
+
+/// A model as one straight line of operators, whatever file it comes from. What front ends (TorchScript, .pt2, layers
+/// in code) make, rewrites change, and the partition cuts.
+///
+/// The graph is in SSA form. Its top-level nodes but prim::Constant, in order, are the *steps*: between any two of them
+/// the model may be cut, if can_cut() agrees (graph_cut.hpp). There are no calls of modules or functions and no
+/// attributes of modules (prim::CallMethod, prim::GetAttr): weights are constants, which share storage where the
+/// model's weights do. A control flow that depends on values stays inside of one step (prim::If, prim::Loop). Tuples
+/// and dicts are lowered: each input and output is one tensor, but for inputs of other types that have a value of their
+/// own. Each step has a scope, which names the module that it is part of (module_scope.hpp), and a source range, which
+/// is in the user's Python where the file has it.
+struct operator_graph {
+  /// The file, or what stands for it in errors.
+  std::string file;
+  std::shared_ptr<torch::jit::Graph> graph;
+  /// One per input of the graph.
+  std::vector<graph_input> inputs;
+  /// One per output of the graph: a single tensor has the empty name, members of a tuple have their positions, members
+  /// of a dict or of a dataclass their names.
+  std::vector<std::string> outputs;
+  /// The first input of a graph that writes attributes of its own module, as code with a state does. It cannot be cut.
+  std::optional<c10::IValue> state = std::nullopt;
+};
+
+/// The top-level nodes of the graph but constants, in order.
+std::vector<torch::jit::Node*> steps_of(torch::jit::Graph& graph);
+
+/// " (model.py:12)", the place in the user's Python source where it is known; empty where none is.
+std::string place_in_source(const torch::jit::Node& node);
+
+}  // namespace troupe
