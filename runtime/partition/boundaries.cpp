@@ -15,18 +15,18 @@ expected<void> check_parts(std::size_t parts) {
               fmt::format("choose a number of stages between 1 and {}", limits::stages_max));
 }
 
-expected<void> check_enough(std::size_t items, std::size_t parts, std::string_view what) {
-  if (parts <= items) {
-    return {};
-  }
-  const bool has_layers = what == "layer";
-  return fail(error_code::more_stages_than_layers, "stages",
-              fmt::format("{} stages for {} {}{}{}", parts, items, what, items == 1 ? "" : "s",
-                          has_layers ? ": a stage begins and ends between modules that the model's forward calls one "
-                                       "after the other (troupe inspect lists them)"
-                                     : ""),
-              fmt::format("use at most {} stage{}{}", items, items == 1 ? "" : "s",
-                          has_layers ? ", or export the model as an nn.Sequential of more modules" : ""));
+expected<void> check_enough(const cut_items& items, std::size_t parts) {
+  const std::size_t most = items.count - items.joined;
+  if (parts <= most) return {};
+  const bool is_told = items.because.empty() && items.what == "layer";
+  std::string cause = fmt::format("{} stages for {} {}{}", parts, items.count, items.what, items.count == 1 ? "" : "s");
+  if (items.joined > 0) cause += fmt::format(", {} of which cannot be separated from the one before", items.joined);
+  if (is_told) cause += ": a stage begins and ends between modules that the model's forward calls one after the other";
+  if (is_told) cause += " (troupe inspect lists them)";
+  if (!items.because.empty()) cause += ": " + items.because;
+  return fail(error_code::more_stages_than_layers, "stages", std::move(cause),
+              fmt::format("use at most {} stage{}{}", most, most == 1 ? "" : "s",
+                          is_told ? ", or export the model as an nn.Sequential of more modules" : ""));
 }
 
 expected<part_boundaries> check_boundaries(const partition_method& method, std::size_t items, std::size_t parts,

@@ -70,7 +70,9 @@ expected<part_boundaries> partition_weights(const partition_method& method, std:
     case partition_kind::balanced:
       return partition_balanced(weights, parts);
     case partition_kind::profile:
-      return check_enough(weights.size(), parts, "weight").map([&] { return minimise_slowest(weights, parts); });
+      return check_enough({.what = "weight", .count = weights.size()}, parts).map([&] {
+        return minimise_slowest(weights, parts);
+      });
     case partition_kind::boundaries:
       return check_boundaries(method, weights.size(), parts, "weight");
     case partition_kind::automatic:
