@@ -1,0 +1,104 @@
+#include "runtime/rewrite/packed_linear.hpp"
+
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <torch/custom_class.h>
+#include <torch/library.h>
+
+#include "runtime/kernel/packed_linear.hpp"
+
+namespace troupe {
+namespace {
+
+struct packed_linear_constant : torch::CustomClassHolder {
+  explicit packed_linear_constant(packed_weights made) : weights(std::move(made)) {}
+
+  const packed_weights weights;
+};
+
+bool is_packed_type(at::ScalarType type) {
+  return type == at::kFloat || type == at::kBFloat16;
+}
+
+bool is_dense_cpu(const at::Tensor& tensor) {
+  return tensor.device().is_cpu() && tensor.layout() == at::kStrided;
+}
+
+packed_weights packed(const at::Tensor& weight, const at::Tensor& bias) {
+  const at::Tensor wide_bias = bias.defined() ? bias.to(at::kFloat) : bias;
+  const float* biases = bias.defined() ? wide_bias.const_data_ptr<float>() : nullptr;
+  const std::int64_t bias_stride = bias.defined() ? wide_bias.stride(0) : 1;
+  const auto as_matrix = [&]<class Number>(const Number* data) {
+    return weight_matrix<Number>{data, weight.size(0), weight.size(1), weight.stride(0), weight.stride(1)};
+  };
+  if (weight.scalar_type() == at::kFloat) {
+    return packed_weights(as_matrix(weight.const_data_ptr<float>()), biases, bias_stride);
+  }
+  return packed_weights(as_matrix(static_cast<const bfloat16*>(weight.const_data_ptr())), biases, bias_stride);
+}
+
+/// x as rows whose numbers are neighbours, at one distance from each other; a view of x where that is possible.
+at::Tensor as_rows(const at::Tensor& x) {
+  const at::Tensor rows = x.resolve_neg().reshape({-1, x.size(-1)});
+  return rows.size(1) <= 1 || rows.stride(1) == 1 ? rows : rows.contiguous();
+}
+
+void over_threads(std::int64_t count, std::int64_t grain,
+                  const std::function<void(std::int64_t first, std::int64_t last)>& range) {
+  at::parallel_for(0, count, grain, range);
+}
+
+template <class Number>
+void compute(const packed_weights& weights, const at::Tensor& x, at::Tensor& y, std::int64_t rows, bool has_relu) {
+  packed_linear<Number, Number>(weights, rows, {static_cast<const Number*>(x.const_data_ptr()), x.stride(0)},
+                                {static_cast<Number*>(y.mutable_data_ptr()), weights.outputs()},
+                                {.has_relu = has_relu, .threads = over_threads});
+}
+
+at::Tensor run_linear(const at::Tensor& x, const c10::intrusive_ptr<packed_linear_constant>& constant, bool has_relu) {
+  const packed_weights& weights = constant->weights;
+  const at::ScalarType type = weights.is_bfloat16() ? at::kBFloat16 : at::kFloat;
+  TORCH_CHECK(is_dense_cpu(x) && x.scalar_type() == type, "troupe::linear: x is ", x.toString(), ", the weights are ",
+              type, " on the CPU");
+  TORCH_CHECK(x.dim() >= 1 && x.size(-1) == weights.inputs(), "troupe::linear: x has the sizes ", x.sizes(),
+              ", the weights [", weights.outputs(), ", ", weights.inputs(), "]");
+  auto sizes = x.sizes().vec();
+  sizes.back() = weights.outputs();
+  at::Tensor y = at::empty(sizes, x.options().memory_format(at::MemoryFormat::Contiguous));
+  if (y.numel() == 0) return y;
+  const std::int64_t rows = y.numel() / weights.outputs();
+  // Rows of no numbers cannot be counted from x.
+  const at::Tensor from = weights.inputs() == 0 ? y.view({rows, -1}) : as_rows(x);
+  if (weights.is_bfloat16()) {
+    compute<bfloat16>(weights, from, y, rows, has_relu);
+  } else {
+    compute<float>(weights, from, y, rows, has_relu);
+  }
+  return y;
+}
+
+const auto class_registration = torch::class_<packed_linear_constant>("troupe", "PackedLinear");
+
+TORCH_LIBRARY_FRAGMENT(troupe, library) {
+  library.def("linear(Tensor x, __torch__.torch.classes.troupe.PackedLinear w, bool relu) -> Tensor", run_linear);
+}
+
+}  // namespace
+
+bool can_pack_linear(const at::Tensor& weight, const at::Tensor& bias) {
+  if (!is_dense_cpu(weight) || weight.dim() != 2 || !is_packed_type(weight.scalar_type())) return false;
+  if (!bias.defined()) return true;
+  return is_dense_cpu(bias) && bias.dim() == 1 && bias.size(0) == weight.size(0) &&
+         bias.scalar_type() == weight.scalar_type();
+}
+
+c10::IValue pack_linear(const at::Tensor& weight, const at::Tensor& bias) {
+  TORCH_CHECK(can_pack_linear(weight, bias), "pack_linear: weight ", weight.toString(), " ", weight.sizes(),
+              bias.defined() ? " with a bias of another type or size" : "", " is not [N, K] of float32 or bfloat16");
+  const at::Tensor plain_bias = bias.defined() ? bias.resolve_neg() : bias;
+  return c10::IValue(c10::make_intrusive<packed_linear_constant>(packed(weight.resolve_neg(), plain_bias)));
+}
+
+}  // namespace troupe
