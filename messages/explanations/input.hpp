@@ -156,8 +156,10 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::data_missing, exit_status::bad_input, "data does not exist",
         "There is no file or directory at the path given as data, or a file that belongs to the set is not in "
-        "the directory. mnist:DIR wants the t10k pair, gzip or not; cifar10: wants a .bin file or the directory "
-        "that holds test_batch.bin. Check the path after the colon."},
+        "the directory, or an array is not in the archive. mnist:DIR wants the t10k pair, gzip or not; cifar10: wants "
+        "a .bin file or the directory "
+        "that holds test_batch.bin; npz:FILE wants an array named labels, or label=NAME. Check what is behind the "
+        "colon."},
     error_explanation{
         error_code::data_truncated, exit_status::bad_input, "data file is truncated",
         "A data file is shorter than its own header or its record size says, or became shorter while it was "

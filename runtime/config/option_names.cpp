@@ -44,17 +44,15 @@ void check_data_kind(const option_value& value, std::vector<value_problem>& prob
   const auto& text = std::get<std::string>(value);
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    problems.push_back({fmt::format("\"{}\" does not say which kind of data it is", text),
-                        text.ends_with(".npz") ? npz_fix : fmt::format("write KIND:PATH, one of {}", data_forms()),
-                        error_code::unknown_name});
+    problems.push_back(
+        {fmt::format("\"{}\" does not say which kind of data it is", text),
+         text.ends_with(".npz") ? "write npz:" + text : fmt::format("write KIND:PATH, one of {}", data_forms()),
+         error_code::unknown_name});
     return;
   }
   const std::string kind = text.substr(0, colon);
   const std::vector<std::string> kinds = data_kind_names();
-  if (!is_known(kind, kinds)) {
-    problems.push_back(unknown("kind of data", kind, kinds));
-    if (kind == "npz") problems.back().fix = npz_fix;
-  }
+  if (!is_known(kind, kinds)) problems.push_back(unknown("kind of data", kind, kinds));
   if (colon + 1 == text.size()) problems.push_back({fmt::format("no path after \"{}\"", text), {}});
 }
 

@@ -116,6 +116,24 @@ class owned_region final : public byte_region {
   std::size_t size_;
 };
 
+class inner_region final : public byte_region {
+ public:
+  inner_region(byte_region_ptr whole, std::uint64_t offset, std::uint64_t size)
+      : whole_(std::move(whole)), offset_(offset), size_(size) {}
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+  [[nodiscard]] expected<void> read(const byte_pieces& pieces, std::span<std::uint8_t> into) const override {
+    check_inside(pieces, size_, into.size());
+    byte_pieces there = pieces;
+    there.offset += offset_;
+    return whole_->read(there, into);
+  }
+
+ private:
+  byte_region_ptr whole_;
+  std::uint64_t offset_;
+  std::uint64_t size_;
+};
+
 tl::unexpected<error> cannot_open(const std::string& path, int number) {
   if (number == ENOENT || number == ENOTDIR) {
     return fail(error_code::data_missing, path, "there is no such file", "check the path");
@@ -152,6 +170,11 @@ expected<byte_region_ptr> open_bytes(const std::string& path) {
 
 byte_region_ptr own_bytes(std::unique_ptr<std::uint8_t[]> bytes, std::size_t size) {
   return std::make_shared<const owned_region>(std::move(bytes), size);
+}
+
+byte_region_ptr part_of(byte_region_ptr whole, std::uint64_t offset, std::uint64_t size) {
+  TROUPE_CHECK(offset <= whole->size() && size <= whole->size() - offset, "a part lies inside of the whole");
+  return std::make_shared<const inner_region>(std::move(whole), offset, size);
 }
 
 }  // namespace troupe

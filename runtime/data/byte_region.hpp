@@ -51,4 +51,7 @@ expected<byte_region_ptr> open_bytes(const std::string& path);
 /// Bytes that were unpacked into memory.
 byte_region_ptr own_bytes(std::unique_ptr<std::uint8_t[]> bytes, std::size_t size);
 
+/// `size` bytes of `whole` from `offset`, which it has. Errors of reading name the place in the whole.
+byte_region_ptr part_of(byte_region_ptr whole, std::uint64_t offset, std::uint64_t size);
+
 }  // namespace troupe

@@ -72,6 +72,10 @@ void swap_bytes(std::span<std::uint8_t> bytes, std::uint64_t element_bytes) {
 }
 
 tl::unexpected<error> wrong_type(const std::string& path, const std::string& descr) {
+  if (descr.ends_with('O')) {
+    return fail(error_code::data_bad_format, path, "an array of Python objects (element type '" + descr + "')",
+                "make it an array of numbers, of equally long rows, and save that");
+  }
   return fail(
       error_code::data_bad_format, path,
       "element type '" + descr + "', expected f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 or b1 in either byte order",
@@ -131,9 +135,12 @@ void widen(const std::uint8_t* in, std::int64_t* out, std::uint64_t count) {
 }  // namespace
 
 expected<npy_array> npy_array::open(const std::string& path) {
+  return open(path, TROUPE_TRY(open_bytes(path)));
+}
+
+expected<npy_array> npy_array::open(const std::string& path, byte_region_ptr region) {
   npy_array array;
   array.path_ = path;
-  byte_region_ptr region = TROUPE_TRY(open_bytes(path));
   array.region_ = std::move(region);
   npy_header header = TROUPE_TRY(read_header(path, *array.region_));
   const type_entry* type = find_type(header.descr);

@@ -22,6 +22,8 @@ class npy_array {
   /// Errors: as open_bytes and parse_npy_header; an element type not listed or bytes behind the last element
   /// E0303; too few bytes E0302; no elements E0306.
   static expected<npy_array> open(const std::string& path);
+  /// The same of a file inside of another one: `region` is its content, and `place` stands for the path.
+  static expected<npy_array> open(const std::string& place, byte_region_ptr region);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] npy_type type() const noexcept { return type_; }

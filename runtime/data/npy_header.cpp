@@ -45,7 +45,7 @@ expected<text_extent> find_text(const std::string& path, std::span<const std::ui
   if (bytes.size() < preamble_bytes) return too_short(path, preamble_bytes, bytes.size());
   if (std::equal(zip_magic.begin(), zip_magic.end(), bytes.begin(), is_byte)) {
     return fail(error_code::data_bad_format, path + ", byte 0", "is an archive of arrays (.npz), and no .npy file",
-                npz_fix);
+                "write npz:FILE, where one of its arrays is called labels, or npz:FILE,label=NAME");
   }
   if (!std::equal(magic.begin(), magic.end(), bytes.begin(), is_byte)) {
     return fail(error_code::data_bad_format, path + ", byte 0", "is no .npy file: it does not begin with \\x93NUMPY",

@@ -14,7 +14,7 @@ std::string form_of(const data_kind& kind) {
 tl::unexpected<error> unknown_kind(const std::string& specification, const std::string& name) {
   return fail(error_code::unknown_name, specification,
               "unknown kind of data \"" + name + "\", expected one of " + data_forms(),
-              name == "npz" ? npz_fix : suggest_fix(name, data_kind_names()));
+              suggest_fix(name, data_kind_names()));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(npy_header, an_archive_of_arrays_is_told_apart) {
   const auto refused = parse_npy_header("x.npz", archive);
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().cause, HasSubstr("archive of arrays (.npz)"));
-  EXPECT_THAT(refused.error().fix, HasSubstr("numpy.save"));
+  EXPECT_THAT(refused.error().fix, HasSubstr("write npz:FILE"));
 }
 
 TEST(npy_header, malformed_dictionaries) {
