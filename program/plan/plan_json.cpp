@@ -1,5 +1,4 @@
-#include <nlohmann/json.hpp>
-
+#include "program/plan/crossing_json.hpp"
 #include "program/plan/plan_report.hpp"
 
 namespace troupe {
@@ -7,19 +6,37 @@ namespace {
 
 using nlohmann::ordered_json;
 
-template <class T>
-ordered_json or_null(const std::optional<T>& value) {
-  return value ? ordered_json(*value) : ordered_json();
-}
-
 ordered_json stages_json(const std::vector<planned_stage>& stages) {
   ordered_json list = ordered_json::array();
   for (const planned_stage& each : stages) {
     list.push_back({{"layers", each.layers},
                     {"parameters", each.parameters},
                     {"forward_seconds", or_null(each.seconds)},
+                    {"crossing_seconds", or_null(each.crossing_seconds)},
                     {"weight_bytes", each.weight_bytes},
                     {"activation_bytes", or_null(each.activation_bytes)}});
+  }
+  return list;
+}
+
+ordered_json cuts_json(const std::vector<planned_cut>& cuts) {
+  ordered_json list = ordered_json::array();
+  for (const planned_cut& each : cuts) {
+    ordered_json cut = crossing_json(each.values);
+    cut.erase("joined_because");
+    cut["layer"] = each.layer;
+    list.push_back(std::move(cut));
+  }
+  return list;
+}
+
+ordered_json methods_json(const std::vector<method_cost>& methods) {
+  ordered_json list = ordered_json::array();
+  for (const method_cost& each : methods) {
+    list.push_back({{"partition", each.method},
+                    {"boundaries", each.boundaries},
+                    {"slowest_seconds", each.slowest_seconds},
+                    {"bytes", each.bytes}});
   }
   return list;
 }
@@ -46,6 +63,8 @@ std::string plan_json(const plan_report& plan) {
                          {"boundaries", plan.boundaries},
                          {"plain_layers", plan.plain_layers},
                          {"stages", stages_json(plan.stages)},
+                         {"cuts", cuts_json(plan.cuts)},
+                         {"methods", methods_json(plan.methods)},
                          {"replicas", plan.replicas},
                          {"threads", plan.threads},
                          {"micro_batch", plan.micro_batch}};

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "program/plan/crossing.hpp"
 #include "runtime/launch/node_filter.hpp"
-#include "runtime/partition/weights.hpp"
+#include "runtime/partition/method_costs.hpp"
 #include <troupe/error.hpp>
 #include <troupe/options.hpp>
 
@@ -19,11 +20,21 @@ struct planned_stage {
   /// Forward time of one micro-batch, measured layer by layer; only with data.
   std::optional<double> seconds;
   std::uint64_t weight_bytes = 0;
+  /// What receiving and sending the values at its cuts takes besides (cut_cost); only with data.
+  std::optional<double> crossing_seconds;
   /// Bytes of one micro-batch with its labels, as the stage gets it; only with data.
   std::optional<std::uint64_t> input_bytes;
   /// Inputs that may wait in the slots of one replica, and the largest input and output of a layer at work; only with
   /// data.
   std::optional<std::uint64_t> activation_bytes;
+};
+
+/// A cut between two stages.
+struct planned_cut {
+  /// The first layer behind it.
+  std::size_t layer = 0;
+  /// What passes with one micro-batch.
+  crossing values;
 };
 
 /// A stage replica on a slot of a node.
@@ -55,6 +66,11 @@ struct plan_report {
   /// Why results would not be repeatable, where that is allowed.
   std::vector<std::string> warnings;
   std::vector<planned_stage> stages;
+  /// One fewer than stages.
+  std::vector<planned_cut> cuts;
+  /// How this cut and those that other methods would make compare, this one first; only with data, and if there is
+  /// more than one stage.
+  std::vector<method_cost> methods;
   std::uint32_t replicas = 1;
   std::uint32_t threads = 1;
   std::uint64_t micro_batch = 0;

@@ -34,6 +34,18 @@ std::string bar(double part) {
   return text;
 }
 
+/// In one line: this cut, and what others would have cost. Equal cuts are named once.
+std::string comparison(const plan_report& plan) {
+  const method_cost& here = plan.methods.front();
+  std::string text =
+      fmt::format("slowest stage {:.4g} ms, {} cross", 1e3 * here.slowest_seconds, bytes_text(here.bytes));
+  for (const method_cost& other : plan.methods) {
+    if (other.boundaries == here.boundaries) continue;
+    text += fmt::format("; {} {:.4g} ms, {}", other.method, 1e3 * other.slowest_seconds, bytes_text(other.bytes));
+  }
+  return text;
+}
+
 std::string summary(const plan_report& plan, std::size_t width) {
   text_table table({align::left, align::left});
   table.add({"model", plan.model});
@@ -44,6 +56,7 @@ std::string summary(const plan_report& plan, std::size_t width) {
   table.add({"partition",
              plan.partition == plan.cut_by ? plan.partition : fmt::format("{}, here {}", plan.partition, plan.cut_by)});
   table.add({"boundaries", fmt::format("{}", fmt::join(plan.boundaries, ","))});
+  if (!plan.methods.empty()) table.add({"compared", comparison(plan)});
   for (const std::string& each : plan.notes) table.add({"optimize", each});
   for (const std::string& each : plan.warnings) table.add({"WARNING", each});
   const char* basis = plan.micro_batches ? "measured time" : "parameters; with --data by measured time";
@@ -59,6 +72,13 @@ std::string summary(const plan_report& plan, std::size_t width) {
   if (plan.crossing_bytes) {
     table.add({"between nodes", fmt::format("{} bytes per micro-batch", *plan.crossing_bytes)});
   }
+  return table.text(width);
+}
+
+std::string cuts_text(const plan_report& plan, std::size_t width) {
+  text_table table({align::right, align::left});
+  table.add({"cut before layer", "what crosses with a micro-batch"});
+  for (const planned_cut& each : plan.cuts) table.add({fmt::format("{}", each.layer), crossing_text(each.values)});
   return table.text(width);
 }
 
@@ -92,6 +112,7 @@ std::string plan_text(const plan_report& plan, std::size_t width) {
                bar(largest > 0 ? load(each) / largest : 0), listed(each.layers)});
   }
   std::string text = fmt::format("{}\n{}", summary(plan, width), table.text(width));
+  if (!plan.cuts.empty()) text += "\n" + cuts_text(plan, width);
   if (!plan.nodes.empty()) text += "\n" + nodes_text(plan, width);
   return text;
 }

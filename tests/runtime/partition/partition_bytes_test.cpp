@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/partition/partition_layers.hpp"
+#include "runtime/partition/method_costs.hpp"
 
 namespace troupe {
 namespace {
@@ -166,6 +166,24 @@ TEST(partition_layers_with_bytes, takes_the_fewest_bytes_of_cuts_that_are_equall
   EXPECT_EQ(profile(layers, 0), (part_boundaries{0, 1, 4})) << "only there the slowest stage takes 5 s";
   layers[1].seconds = 0;
   EXPECT_EQ(profile(layers, 0), (part_boundaries{0, 2, 4}));
+}
+
+TEST(costs_of_methods, of_a_u_net_by_hand) {
+  std::vector<layer_weight> layers = u_net();
+  layers[7].parameters = 1000;
+  const auto costs = costs_of_methods(layers, 2, {.cut_cost_seconds_per_byte = 2e-2});
+  ASSERT_EQ(costs.size(), 3u);
+  EXPECT_EQ(costs[0].method, "profile");
+  EXPECT_EQ(costs[0].boundaries, (part_boundaries{0, 1, 8}));
+  EXPECT_DOUBLE_EQ(costs[0].slowest_seconds, 7 + 0.02 * 800);
+  EXPECT_EQ(costs[0].bytes, 800u);
+  EXPECT_EQ(costs[1].method, "parameters");
+  EXPECT_EQ(costs[1].boundaries, (part_boundaries{0, 7, 8}));
+  EXPECT_DOUBLE_EQ(costs[1].slowest_seconds, 7 + 0.02 * 800);
+  EXPECT_EQ(costs[2].method, "uniform");
+  EXPECT_DOUBLE_EQ(costs[2].slowest_seconds, 4 + 0.02 * 1500);
+  EXPECT_EQ(costs[2].bytes, 1500u);
+  EXPECT_TRUE(costs_of_methods(layers, 9, {}).empty());
 }
 
 std::vector<layer_weight> joined_at(std::vector<std::size_t> places) {

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "messages/printable.hpp"
+#include "program/plan/model_drawing.hpp"
+#include "runtime/report/text_table.hpp"
+
+namespace troupe {
+namespace {
+
+using align = text_table::align;
+using shape_list = std::vector<std::vector<std::int64_t>>;
+
+std::string shapes_text(const shape_list& shapes) {
+  std::string text;
+  for (const auto& each : shapes) text += fmt::format("{}[{}]", text.empty() ? "" : " ", fmt::join(each, ", "));
+  return text.empty() ? "-" : text;
+}
+
+const crossing* place_behind(const drawn_model& model, std::size_t layer) {
+  return layer + 1 < model.layers.size() ? &model.layers[layer + 1].before : nullptr;
+}
+
+std::string cut_text(const crossing* place) {
+  if (place == nullptr) return "-";
+  if (!place->joined_because.empty()) return "none";
+  const auto bytes = place->bytes();
+  return bytes ? bytes_text(*bytes) : "-";
+}
+
+/// One line; empty where the table says all.
+std::string note_text(const crossing* place) {
+  if (place == nullptr) return {};
+  if (!place->joined_because.empty()) return "no cut here: " + place->joined_because;
+  return place->values.size() == 1 ? "" : crossing_text(*place);
+}
+
+std::string head_text(const drawn_model& model) {
+  std::uint64_t parameters = 0;
+  std::uint64_t trainable = 0;
+  std::uint64_t bytes = 0;
+  for (const drawn_layer& each : model.layers) {
+    parameters += each.parameters;
+    trainable += each.trainable;
+    bytes += each.weight_bytes;
+  }
+  const std::string layers = model.layers.size() == 1 ? "1 layer" : fmt::format("{} layers", model.layers.size());
+  return fmt::format("{}: {}{}, {} parameters ({} trainable), {} bytes of weights\n", printable(model.file),
+                     is_chain(model) ? "a chain of " : "", layers, parameters, trainable, bytes);
+}
+
+/// Over all places where the model may be cut.
+std::string cuts_text(const drawn_model& model) {
+  std::size_t places = 0;
+  std::optional<std::uint64_t> least;
+  std::optional<std::uint64_t> most;
+  for (std::size_t l = 1; l < model.layers.size(); ++l) {
+    const crossing& place = model.layers[l].before;
+    if (!place.joined_because.empty()) continue;
+    ++places;
+    const auto bytes = place.bytes();
+    if (!bytes) continue;
+    least = std::min(least.value_or(*bytes), *bytes);
+    most = std::max(most.value_or(*bytes), *bytes);
+  }
+  std::string text = fmt::format("{} place{} to cut", places, places == 1 ? "" : "s");
+  if (least) text += fmt::format(", where {} to {} of a sample cross", bytes_text(*least), bytes_text(*most));
+  if (!model.few_because.empty()) text += ": " + model.few_because;
+  return text;
+}
+
+}  // namespace
+
+bool is_chain(const drawn_model& model) {
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    const crossing& place = model.layers[l].before;
+    if (place.values.size() != 1 || !place.joined_because.empty()) return false;
+    if (l > 0 && place.values.front().made_by != model.layers[l - 1].name) return false;
+  }
+  return true;
+}
+
+std::string drawing_text(const drawn_model& model, std::size_t width) {
+  text_table table({align::right, align::left, align::left, align::right, align::right, align::left, align::left});
+  table.add({"layer", "name", "type", "parameters", "cut behind", "input", "output"});
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    const drawn_layer& each = model.layers[l];
+    table.add({fmt::format("{}", l), each.name, each.type, fmt::format("{}", each.parameters),
+               cut_text(place_behind(model, l)), shapes_text(each.inputs), shapes_text(each.outputs)});
+  }
+  std::string text = head_text(model) + "\n";
+  std::istringstream rows(table.text(width));
+  std::string row;
+  std::getline(rows, row);
+  text += row + "\n";
+  for (std::size_t l = 0; std::getline(rows, row); ++l) {
+    text += row + "\n";
+    const std::string note = note_text(place_behind(model, l));
+    if (!note.empty()) text += shortened("       └ " + printable(note), width) + "\n";
+  }
+  text += "\n" + shortened(printable(cuts_text(model)), width) + "\n";
+  for (const std::string& each : model.not_repeatable) text += "\nnot repeatable (E0216): " + printable(each);
+  return model.not_repeatable.empty() ? text : text + "\n";
+}
+
+}  // namespace troupe
