@@ -43,7 +43,7 @@ enum class error_code : std::uint16_t {
   model_legacy_pickle = 205,
   model_lfs_pointer = 206,
   model_not_torchscript = 207,
-  model_no_chain = 208,
+  model_not_usable = 208,
   model_rejects_sample = 209,
   model_unreadable = 210,
   model_not_optimizable = 211,

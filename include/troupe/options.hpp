@@ -14,6 +14,9 @@
 
 namespace troupe {
 
+/// What the layers of a model are: ranges of operators by the module that they belong to, or each operator.
+enum class layer_unit : std::uint8_t { modules, operators };
+
 enum class optimize_mode : std::uint8_t {
   layer,  ///< freeze and fuse layer by layer: the bits do not depend on where the model is cut
   stage,  ///< freeze and fuse each stage as a whole: fastest, but logits move by about 1e-5 with the cut

@@ -95,7 +95,7 @@ inline constexpr std::array input = {
         "safetensors, a zip of something else and plain text end here. Export the model with "
         "torch.jit.script(model).save(...) or torch.jit.trace."},
     error_explanation{
-        error_code::model_no_chain, exit_status::bad_input, "model is no chain of layers",
+        error_code::model_not_usable, exit_status::bad_input, "model is no chain of layers",
         "A pipeline is cut between layers, so the model's forward must hand each layer's output to the next and do "
         "nothing else. Skip connections, operations between layers, inputs without a default value and branches at the "
         "top level break that. Put them inside a module of their own, so that the top level is an nn.Sequential; "

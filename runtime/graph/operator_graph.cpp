@@ -10,6 +10,20 @@ std::vector<torch::jit::Node*> steps_of(torch::jit::Graph& graph) {
   return steps;
 }
 
+bool can_pass(const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case c10::TypeKind::TensorType:
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+      return true;
+    case c10::TypeKind::ListType:
+      return type->containedType(0)->kind() == c10::TypeKind::IntType;
+    default:
+      return false;
+  }
+}
+
 std::string place_in_source(const torch::jit::Node& node) {
   torch::jit::SourceRange range = node.sourceRange();
   if (auto original = range.findSourceRangeThatGenerated()) range = *original;

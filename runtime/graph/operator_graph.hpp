@@ -5,12 +5,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/ir/ir.h>
 
 namespace troupe {
+
+/// Nodes of one graph, with all calls written out and those inside of blocks (E0214).
+inline constexpr std::uint64_t graph_nodes_max = 200'000;
+
+/// Whether a value of this type can pass between two stages, or leave the model: a tensor, or a number, a truth value
+/// or a list of integers, which travel as small tensors.
+[[nodiscard]] bool can_pass(const c10::TypePtr& type);
 
 /// One argument of a model.
 struct graph_input {
@@ -19,13 +27,8 @@ struct graph_input {
   std::optional<c10::IValue> otherwise = std::nullopt;
 };
 
-/// The weights of one module or layer.
-struct weight_counts {
-  std::uint64_t parameters = 0;
-  std::uint64_t trainable = 0;
-  std::uint64_t parameter_bytes = 0;
-  std::uint64_t buffer_bytes = 0;
-};
+/// What a constant tensor is in the model.
+enum class weight_kind : std::uint8_t { trainable, frozen, buffer };
 
 /// A model as one straight line of operators, whatever file it comes from. What front ends (TorchScript, .pt2, layers
 /// in code) make, rewrites change, and the partition cuts.
@@ -46,6 +49,8 @@ struct operator_graph {
   /// One per output of the graph: a single tensor has the empty name, members of a tuple have their positions, members
   /// of a dict or of a dataclass their names.
   std::vector<std::string> outputs;
+  /// The constants that are parameters or buffers, by the address of the tensor that the graph holds.
+  std::unordered_map<const c10::TensorImpl*, weight_kind> weights;
   /// The first input of a graph that writes attributes of its own module, as code with a state does. It cannot be cut.
   std::optional<c10::IValue> state = std::nullopt;
 };

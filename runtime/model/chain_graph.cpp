@@ -114,12 +114,12 @@ class forward_walk {
     if (operation_ && !calls_.empty()) {
       const std::string after =
           before_operation_.empty() ? "before the first layer" : "after layer " + before_operation_;
-      return fail(error_code::model_no_chain, where,
+      return fail(error_code::model_not_usable, where,
                   "the model is no chain of layers: the node " + *operation_ + " in forward, " + after +
                       ", is no call of a child module",
                   wrap_fix);
     }
-    return fail(error_code::model_no_chain, where, "the model is no chain of layers: " + problem_->first,
+    return fail(error_code::model_not_usable, where, "the model is no chain of layers: " + problem_->first,
                 problem_->second);
   }
 
@@ -228,7 +228,7 @@ void flatten(const child_call& child, std::vector<found_layer>& into) {
 
 expected<std::vector<found_layer>> find_layers(const torch::jit::Module& module, const std::string& where) {
   if (!module.find_method("forward")) {
-    return fail(error_code::model_no_chain, where, "the model has no method forward", sequential_fix);
+    return fail(error_code::model_not_usable, where, "the model has no method forward", sequential_fix);
   }
   child_call whole{.name = "", .module = module};
   if (auto defaults = defaults_of(module, "forward")) whole.constants = std::move(*defaults);

@@ -7,13 +7,10 @@
 #include <ATen/core/function.h>
 #include <torch/csrc/jit/api/module.h>
 
+#include "runtime/tensor/faithful_copy.hpp"
 #include <troupe/model.hpp>
 
 namespace troupe {
-
-/// A copy with storage of its own that no kernel can tell from the original: same values, sizes, strides and distance
-/// from an aligned address. Kernels choose by these, and their choice shows in the last bits.
-at::Tensor faithful_copy(const at::Tensor& tensor);
 
 /// One forward that is called many times: a layer's, or that of a fused run of layers. Belongs to one thread at a time;
 /// two objects of the same module may run at once. A layer that writes its input gets a faithful copy,

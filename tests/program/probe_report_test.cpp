@@ -75,10 +75,10 @@ TEST(probe_report, arrives_as_it_was_written) {
 
 TEST(probe_report, may_be_an_error) {
   const written one;
-  ASSERT_TRUE(one.file.write(fail(error_code::model_no_chain, "model.pt", "a cause", "a fix")));
+  ASSERT_TRUE(one.file.write(fail(error_code::model_not_usable, "model.pt", "a cause", "a fix")));
   const auto read = one.file.read();
   ASSERT_TRUE(read && !*read);
-  EXPECT_EQ(to_string((*read).error()), to_string(error{error_code::model_no_chain, "model.pt", "a cause", "a fix"}));
+  EXPECT_EQ(to_string((*read).error()), to_string(error{error_code::model_not_usable, "model.pt", "a cause", "a fix"}));
 }
 
 TEST(probe_report, that_was_never_written_is_none_but_its_place_is_known) {

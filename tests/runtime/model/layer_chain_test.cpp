@@ -25,7 +25,7 @@ std::vector<std::string> names_and_types(const layer_chain& chain) {
 void expect_no_chain(const torch::jit::Module& module, const std::string& words, const std::string& fix) {
   const auto chain = saved_and_loaded(module);
   ASSERT_FALSE(chain) << words;
-  EXPECT_EQ(chain.error().code, error_code::model_no_chain) << to_string(chain.error());
+  EXPECT_EQ(chain.error().code, error_code::model_not_usable) << to_string(chain.error());
   EXPECT_THAT(chain.error().cause, HasSubstr(words));
   EXPECT_THAT(chain.error().fix, HasSubstr(fix));
   EXPECT_THAT(chain.error().where, HasSubstr("model.pt"));

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "runtime/graph/operator_graph.hpp"
+
+namespace troupe {
+
+/// Decides which arguments of the model get data: those of `given`, and those that must be given. The others have their
+/// default values from now on, and what follows from these, such as a branch for a mask of None, is decided. Inputs of
+/// the graph are tensors afterwards, but for a state.
+void bind_inputs(operator_graph& model, const std::set<std::string>& given);
+
+/// Computes what is known before a run and is no tensor, and removes what nothing uses. No tensor is computed, so that
+/// the bits stay.
+void simplify(torch::jit::Graph& graph);
+
+}  // namespace troupe

@@ -1,0 +1,226 @@
+#include "runtime/graph/graph_layers.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <string_view>
+#include <unordered_set>
+
+#include <torch/csrc/jit/ir/constants.h>
+
+#include "runtime/graph/module_scope.hpp"
+
+namespace troupe {
+namespace {
+
+using torch::jit::Node;
+using torch::jit::Scope;
+
+/// A run of steps within a module: those of one call of a child, or operators of the module's own.
+struct segment {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  torch::jit::ScopePtr call = nullptr;  ///< of the child; null for operators of its own
+};
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char one) { return std::isdigit(one) != 0; });
+}
+
+class layer_search {
+ public:
+  layer_search(const operator_graph& model, const live_values& live) : live_(live), steps_(steps_of(*model.graph)) {}
+
+  std::vector<graph_layer> run() {
+    take_apart(nullptr, {.begin = 0, .end = steps_.size()});
+    merge_uncut();
+    return std::move(layers_);
+  }
+
+ private:
+  /// The call of a child of `of` that the step is part of; null if the step is the module's own.
+  [[nodiscard]] torch::jit::ScopePtr child_of(const torch::jit::ScopePtr& of, std::size_t step) const {
+    torch::jit::ScopePtr found = nullptr;
+    for (torch::jit::ScopePtr at = steps_[step]->scope(); at && !at->isRoot() && at != of; at = at->parent())
+      found = at;
+    return found;
+  }
+
+  [[nodiscard]] std::vector<segment> segments_of(const torch::jit::ScopePtr& module, std::size_t begin,
+                                                 std::size_t end) const {
+    std::vector<segment> found;
+    for (std::size_t step = begin; step < end; ++step) {
+      const auto call = child_of(module, step);
+      if (found.empty() || found.back().call != call) found.push_back({step, step, call});
+      found.back().end = step + 1;
+    }
+    return joined_to_next(std::move(found));
+  }
+
+  /// Sizes and lists that a module computes between its children belong to what uses them.
+  [[nodiscard]] std::vector<segment> joined_to_next(std::vector<segment> all) const {
+    std::vector<segment> joined;
+    std::optional<std::size_t> begin;
+    for (segment& each : all) {
+      const bool is_last = &each == &all.back();
+      if (each.call == nullptr && !is_last && !makes_tensors(each)) {
+        if (!begin) begin = each.begin;
+        continue;
+      }
+      each.begin = begin.value_or(each.begin);
+      begin.reset();
+      joined.push_back(each);
+    }
+    return joined;
+  }
+
+  [[nodiscard]] bool makes_tensors(const segment& of) const {
+    for (std::size_t step = of.begin; step < of.end; ++step) {
+      for (const torch::jit::Value* value : steps_[step]->outputs()) {
+        if (value->type()->isSubtypeOf(*c10::TensorType::get())) return true;
+      }
+    }
+    return false;
+  }
+
+  static std::size_t children_among(const std::vector<segment>& parts) {
+    return std::ranges::count_if(parts, [](const segment& one) { return one.call != nullptr; });
+  }
+
+  void take_apart(const torch::jit::ScopePtr& module, const segment& all) {
+    const std::vector<segment> parts = segments_of(module, all.begin, all.end);
+    const bool is_only = children_among(parts) == 1;
+    for (const segment& part : parts) {
+      const std::vector<segment> inside =
+          part.call == nullptr ? std::vector<segment>() : segments_of(part.call, part.begin, part.end);
+      if (children_among(inside) > 0 && (is_only || is_open(part, inside))) {
+        take_apart(part.call, part);
+      } else {
+        add(module, part);
+      }
+    }
+  }
+
+  /// Whether a module with children, which are `inside`, is taken apart although its parent calls other ones, too.
+  [[nodiscard]] bool is_open(const segment& part, const std::vector<segment>& inside) const {
+    const auto in_lists = std::ranges::count_if(
+        inside, [&](const segment& one) { return one.call != nullptr && is_of_list(*part.call, *one.call); });
+    if (in_lists >= 2) return true;
+    const std::size_t outside = std::max(live_.tensors_at(part.begin), live_.tensors_at(part.end));
+    return std::all_of(inside.begin() + 1, inside.end(),
+                       [&](const segment& one) { return live_.tensors_at(one.begin) <= outside; });
+  }
+
+  /// A member of an nn.ModuleList of the module: "layer.3" inside of "encoder".
+  static bool is_of_list(const Scope& module, const Scope& child) {
+    const std::string above = call_of(module).path;
+    std::string path = call_of(child).path;
+    if (!above.empty() && path.starts_with(above + ".")) path.erase(0, above.size() + 1);
+    const auto dot = path.rfind('.');
+    return dot != std::string::npos && is_number(std::string_view(path).substr(dot + 1));
+  }
+
+  void add(const torch::jit::ScopePtr& module, const segment& part) {
+    graph_layer made{.name = {}, .type = {}, .begin = part.begin, .end = part.end};
+    if (part.call != nullptr) {
+      const module_call call = call_of(*part.call);
+      made.name = call.path.empty() ? "model" : call.path;
+      made.type = call.type;
+    } else {
+      const std::string above = module == nullptr ? std::string() : call_of(*module).path;
+      made.type = operators_of(part);
+      made.name = above.empty() ? made.type : above + "." + made.type;
+    }
+    layers_.push_back(std::move(made));
+  }
+
+  /// "relu", or "add..relu" for several.
+  [[nodiscard]] std::string operators_of(const segment& part) const {
+    const auto name = [&](std::size_t step) { return std::string(steps_[step]->kind().toUnqualString()); };
+    const std::string first = name(part.begin);
+    return part.end - part.begin == 1 ? first : first + ".." + name(part.end - 1);
+  }
+
+  void merge_uncut() {
+    std::vector<graph_layer> merged;
+    for (graph_layer& each : layers_) {
+      const auto& objection = live_.objection(each.begin);
+      if (merged.empty() || !objection) {
+        merged.push_back(std::move(each));
+        continue;
+      }
+      graph_layer& last = merged.back();
+      last.name += last.uncut ? "" : "..";
+      last.name = last.name.substr(0, last.name.find("..") + 2) + each.name;
+      last.end = each.end;
+      if (!last.uncut) last.uncut = *objection;
+    }
+    layers_ = std::move(merged);
+  }
+
+  const live_values& live_;
+  std::vector<Node*> steps_;
+  std::vector<graph_layer> layers_;
+};
+
+std::vector<graph_layer> each_step(const operator_graph& model, const live_values& live) {
+  std::vector<graph_layer> layers;
+  std::size_t at = 0;
+  for (Node* step : steps_of(*model.graph)) {
+    const module_call call = step->scope() ? call_of(*step->scope()) : module_call{};
+    const std::string kind = step->kind().toUnqualString();
+    if (at == 0 || !live.objection(at)) {
+      layers.push_back(
+          {.name = call.path.empty() ? kind : call.path + "." + kind, .type = kind, .begin = at, .end = at});
+    } else if (!layers.back().uncut) {
+      layers.back().uncut = live.objection(at);
+    }
+    layers.back().end = ++at;
+  }
+  return layers;
+}
+
+/// The tensors among the constants that a step uses, also inside of its blocks.
+void each_constant(const Node& node, const std::function<void(const at::Tensor&)>& see) {
+  for (const torch::jit::Value* input : node.inputs()) {
+    if (input->node()->kind() != c10::prim::Constant) continue;
+    const auto value = torch::jit::toIValue(input);
+    if (value && value->isTensor() && value->toTensor().defined()) see(value->toTensor());
+  }
+  for (const torch::jit::Block* block : node.blocks()) {
+    for (const Node* inner : block->nodes()) each_constant(*inner, see);
+  }
+}
+
+void count_weights(const operator_graph& model, std::vector<graph_layer>& layers) {
+  const std::vector<Node*> steps = steps_of(*model.graph);
+  for (graph_layer& layer : layers) {
+    std::unordered_set<const c10::TensorImpl*> seen;
+    const auto count = [&](const at::Tensor& tensor) {
+      const auto known = model.weights.find(tensor.unsafeGetTensorImpl());
+      if (known == model.weights.end() || !seen.insert(tensor.unsafeGetTensorImpl()).second) return;
+      if (known->second == weight_kind::buffer) {
+        layer.buffer_bytes += tensor.nbytes();
+        return;
+      }
+      layer.parameters += static_cast<std::uint64_t>(tensor.numel());
+      layer.parameter_bytes += tensor.nbytes();
+      if (known->second == weight_kind::trainable) layer.trainable += static_cast<std::uint64_t>(tensor.numel());
+    };
+    for (std::size_t step = layer.begin; step < layer.end; ++step) each_constant(*steps[step], count);
+  }
+}
+
+}  // namespace
+
+std::vector<graph_layer> find_layers(const operator_graph& model, const live_values& live, layer_unit between) {
+  auto layers = between == layer_unit::operators ? each_step(model, live) : layer_search(model, live).run();
+  count_weights(model, layers);
+  return layers;
+}
+
+std::string layer_text(std::size_t index, const graph_layer& layer) {
+  return "layer " + std::to_string(index) + " (" + layer.name + " " + layer.type + ")";
+}
+
+}  // namespace troupe

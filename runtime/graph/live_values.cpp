@@ -1,0 +1,122 @@
+#include "runtime/graph/live_values.hpp"
+
+#include <algorithm>
+
+#include <torch/csrc/jit/ir/alias_analysis.h>
+
+#include "runtime/graph/written_memory.hpp"
+
+namespace troupe {
+namespace {
+
+using torch::jit::Node;
+using torch::jit::Value;
+namespace prim = c10::prim;
+
+/// The step that a node is, or that has it inside of a block.
+const Node* step_around(const Node* node, const torch::jit::Graph& graph) {
+  while (node->owningBlock() != graph.block()) node = node->owningBlock()->owningNode();
+  return node;
+}
+
+bool writes_list(const Node& user, std::size_t argument) {
+  const auto* schema = user.maybeSchema();
+  if (schema == nullptr || argument >= schema->arguments().size()) return false;
+  const auto* alias = schema->arguments()[argument].alias_info();
+  return alias != nullptr && alias->isWrite();
+}
+
+}  // namespace
+
+bool is_made_again(const Value& value) {
+  const auto kind = value.node()->kind();
+  if (kind != prim::ListConstruct && kind != prim::TupleConstruct) return false;
+  return std::ranges::none_of(value.uses(),
+                              [](const torch::jit::Use& use) { return writes_list(*use.user, use.offset); });
+}
+
+live_values::live_values(const operator_graph& model) : steps_(steps_of(*model.graph)) {
+  live_.resize(steps_.size() + 1);
+  objections_.resize(steps_.size() + 1);
+  find_ranges(*model.graph);
+  object_to_types();
+  object_to_state(model);
+  object_to_shared_writes(*model.graph);
+}
+
+std::size_t live_values::tensors_at(std::size_t place) const {
+  return std::ranges::count_if(live_.at(place),
+                               [](const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); });
+}
+
+void live_values::find_ranges(torch::jit::Graph& graph) {
+  std::unordered_map<const Node*, std::size_t> number;
+  for (std::size_t step = 0; step < steps_.size(); ++step) number.emplace(steps_[step], step);
+  std::unordered_map<const Value*, std::size_t> needed;
+  // The first place that a value does not cross any more. A member of a list that each side makes for itself is needed
+  // as long as the list is, so steps are looked at from the last to the first.
+  const auto needed_at = [&](const Value* value) {
+    std::size_t last = 0;
+    for (const torch::jit::Use& use : value->uses()) {
+      if (use.user == graph.return_node()) return steps_.size() + 1;
+      const Node* step = step_around(use.user, graph);
+      std::size_t at = number.at(step) + 1;
+      if (step == use.user && step->outputs().size() == 1 && is_made_again(*step->output()))
+        at = std::max(at, needed[step->output()]);
+      last = std::max(last, at);
+    }
+    return last;
+  };
+  for (std::size_t step = steps_.size(); step-- > 0;) {
+    for (const Value* value : steps_[step]->outputs()) needed[value] = needed_at(value);
+  }
+  const auto enter = [&](Value* value, std::size_t made, std::size_t last) {
+    for (std::size_t place = made; place < last; ++place) live_[place].push_back(value);
+  };
+  for (Value* input : graph.inputs()) enter(input, 0, needed_at(input));
+  for (std::size_t step = 0; step < steps_.size(); ++step) {
+    for (Value* value : steps_[step]->outputs()) {
+      if (!is_made_again(*value)) enter(value, step + 1, needed[value]);
+    }
+  }
+}
+
+void live_values::object_to_types() {
+  for (std::size_t place = 1; place < steps_.size(); ++place) {
+    const auto wrong = std::ranges::find_if(live_[place], [](const Value* value) { return !can_pass(value->type()); });
+    if (wrong == live_[place].end()) continue;
+    objections_[place] = "a value of type " + (*wrong)->type()->str() + " is in use there, made by " +
+                         (*wrong)->node()->kind().toQualString() + place_in_source(*(*wrong)->node());
+  }
+}
+
+void live_values::object_to_state(const operator_graph& model) {
+  if (!model.state) return;
+  for (std::size_t place = 1; place < steps_.size(); ++place)
+    objections_[place] = "the model keeps a state, which all of its operators may use";
+}
+
+// Two values that share memory would be copied apart by a cut. A later write to one of them would not be seen in the
+// other.
+void live_values::object_to_shared_writes(torch::jit::Graph& graph) {
+  const written_memory memory(graph);
+  for (std::size_t step = 0; step < steps_.size(); ++step) {
+    if (!memory.writes(step)) continue;
+    std::unordered_map<const Value*, bool> known;
+    const auto is_written = [&](const Value* value) {
+      const auto [entry, is_new] = known.try_emplace(value);
+      if (is_new) entry->second = memory.may_be_written(value, step);
+      return entry->second;
+    };
+    for (std::size_t place = 1; place <= step; ++place) {
+      if (objections_[place]) continue;
+      const auto shared = std::ranges::count_if(live_[place], is_written);
+      if (shared < 2) continue;
+      objections_[place] = "two values in use there may share memory, and " +
+                           std::string(steps_[step]->kind().toQualString()) + place_in_source(*steps_[step]) +
+                           " writes to it later";
+    }
+  }
+}
+
+}  // namespace troupe
