@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <functional>
 #include <string_view>
 #include <unordered_set>
-
-#include <torch/csrc/jit/ir/constants.h>
 
 #include "runtime/graph/module_scope.hpp"
 
@@ -15,6 +12,14 @@ namespace {
 
 using torch::jit::Node;
 using torch::jit::Scope;
+
+/// "a..d" of "a..b" and "c..d"; "a" of "a" and "a".
+std::string from_to(const std::string& first, const std::string& last) {
+  const std::string begin = first.substr(0, first.find(".."));
+  const auto dots = last.rfind("..");
+  const std::string end = dots == std::string::npos ? last : last.substr(dots + 2);
+  return begin == end ? begin : begin + ".." + end;
+}
 
 /// A run of steps within a module: those of one call of a child, or operators of the module's own.
 struct segment {
@@ -76,6 +81,7 @@ class layer_search {
 
   [[nodiscard]] bool makes_tensors(const segment& of) const {
     for (std::size_t step = of.begin; step < of.end; ++step) {
+      if (steps_[step]->kind() == c10::prim::NumToTensor) continue;  // a size, as the tracer has it
       for (const torch::jit::Value* value : steps_[step]->outputs()) {
         if (value->type()->isSubtypeOf(*c10::TensorType::get())) return true;
       }
@@ -103,12 +109,19 @@ class layer_search {
 
   /// Whether a module with children, which are `inside`, is taken apart although its parent calls other ones, too.
   [[nodiscard]] bool is_open(const segment& part, const std::vector<segment>& inside) const {
-    const auto in_lists = std::ranges::count_if(
-        inside, [&](const segment& one) { return one.call != nullptr && is_of_list(*part.call, *one.call); });
-    if (in_lists >= 2) return true;
+    if (has_list(part, inside)) return true;
     const std::size_t outside = std::max(live_.tensors_at(part.begin), live_.tensors_at(part.end));
     return std::all_of(inside.begin() + 1, inside.end(),
                        [&](const segment& one) { return live_.tensors_at(one.begin) <= outside; });
+  }
+
+  /// Whether a module, or one inside of it, calls at least two members of an nn.ModuleList of its own.
+  [[nodiscard]] bool has_list(const segment& part, const std::vector<segment>& inside) const {
+    const auto in_lists = std::ranges::count_if(
+        inside, [&](const segment& one) { return one.call != nullptr && is_of_list(*part.call, *one.call); });
+    return in_lists >= 2 || std::ranges::any_of(inside, [&](const segment& one) {
+             return one.call != nullptr && has_list(one, segments_of(one.call, one.begin, one.end));
+           });
   }
 
   /// A member of an nn.ModuleList of the module: "layer.3" inside of "encoder".
@@ -134,11 +147,14 @@ class layer_search {
     layers_.push_back(std::move(made));
   }
 
-  /// "relu", or "add..relu" for several.
+  /// "relu", or "add..relu" for several: those that make tensors, if there are any.
   [[nodiscard]] std::string operators_of(const segment& part) const {
-    const auto name = [&](std::size_t step) { return std::string(steps_[step]->kind().toUnqualString()); };
-    const std::string first = name(part.begin);
-    return part.end - part.begin == 1 ? first : first + ".." + name(part.end - 1);
+    std::string text;
+    for (std::size_t step = part.begin; step < part.end; ++step) {
+      const std::string name = steps_[step]->kind().toUnqualString();
+      if (makes_tensors({.begin = step, .end = step + 1})) text = text.empty() ? name : from_to(text, name);
+    }
+    return text.empty() ? steps_[part.begin]->kind().toUnqualString() : text;
   }
 
   void merge_uncut() {
@@ -150,8 +166,8 @@ class layer_search {
         continue;
       }
       graph_layer& last = merged.back();
-      last.name += last.uncut ? "" : "..";
-      last.name = last.name.substr(0, last.name.find("..") + 2) + each.name;
+      last.name = from_to(last.name, each.name);
+      last.type = from_to(last.type, each.type);
       last.end = each.end;
       if (!last.uncut) last.uncut = *objection;
     }
@@ -178,18 +194,6 @@ std::vector<graph_layer> each_step(const operator_graph& model, const live_value
     layers.back().end = ++at;
   }
   return layers;
-}
-
-/// The tensors among the constants that a step uses, also inside of its blocks.
-void each_constant(const Node& node, const std::function<void(const at::Tensor&)>& see) {
-  for (const torch::jit::Value* input : node.inputs()) {
-    if (input->node()->kind() != c10::prim::Constant) continue;
-    const auto value = torch::jit::toIValue(input);
-    if (value && value->isTensor() && value->toTensor().defined()) see(value->toTensor());
-  }
-  for (const torch::jit::Block* block : node.blocks()) {
-    for (const Node* inner : block->nodes()) each_constant(*inner, see);
-  }
 }
 
 void count_weights(const operator_graph& model, std::vector<graph_layer>& layers) {
@@ -220,7 +224,8 @@ std::vector<graph_layer> find_layers(const operator_graph& model, const live_val
 }
 
 std::string layer_text(std::size_t index, const graph_layer& layer) {
-  return "layer " + std::to_string(index) + " (" + layer.name + " " + layer.type + ")";
+  const std::string name = layer.name == layer.type ? layer.type : layer.name + " " + layer.type;
+  return "layer " + std::to_string(index) + " (" + name + ")";
 }
 
 }  // namespace troupe

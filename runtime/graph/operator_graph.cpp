@@ -1,5 +1,7 @@
 #include "runtime/graph/operator_graph.hpp"
 
+#include <torch/csrc/jit/ir/constants.h>
+
 namespace troupe {
 
 std::vector<torch::jit::Node*> steps_of(torch::jit::Graph& graph) {
@@ -21,6 +23,19 @@ bool can_pass(const c10::TypePtr& type) {
       return type->containedType(0)->kind() == c10::TypeKind::IntType;
     default:
       return false;
+  }
+}
+
+void each_constant(const torch::jit::Node& node, const std::function<void(const at::Tensor&)>& see) {
+  for (const torch::jit::Value* input : node.inputs()) {
+    if (input->node()->kind() != c10::prim::Constant) continue;
+    const auto value = torch::jit::toIValue(input);
+    if (value && value->isTensor() && value->toTensor().defined()) see(value->toTensor());
+    if (!value || !value->isTensorList()) continue;
+    for (const at::Tensor& each : value->toTensorList()) see(each);
+  }
+  for (const torch::jit::Block* block : node.blocks()) {
+    for (const torch::jit::Node* inner : block->nodes()) each_constant(*inner, see);
   }
 }
 

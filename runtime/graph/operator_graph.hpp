@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,10 @@ struct operator_graph {
 
 /// The top-level nodes of the graph but constants, in order.
 std::vector<torch::jit::Node*> steps_of(torch::jit::Graph& graph);
+
+/// The tensors among the inputs of a node that are constants, also those in lists, and those of the nodes in its
+/// blocks.
+void each_constant(const torch::jit::Node& node, const std::function<void(const at::Tensor&)>& see);
 
 /// " (model.py:12)", the place in the user's Python source where it is known; empty where none is.
 std::string place_in_source(const torch::jit::Node& node);

@@ -28,6 +28,7 @@ constexpr auto form_fix =
 class lowering {
  public:
   lowering(const torch::jit::Module& module, operator_graph& into) : into_(into), graph_(*into.graph) {
+    note_weights(module);
     modules_.emplace(graph_.inputs().front(), place{"", module});
     root_ = scope_inside(c10::make_intrusive<torch::jit::Scope>(), {"", module.type()->name()->name()});
   }
@@ -127,19 +128,39 @@ class lowering {
 
   /// Tensors are detached, as constants must be, each of them once, so that tied weights stay one tensor.
   c10::IValue constant_of(const torch::jit::Module& module, const std::string& name) {
-    c10::IValue value = module.attr(name);
-    if (!value.isTensor() || !value.toTensor().defined()) return value;
-    const at::Tensor& tensor = value.toTensor();
-    at::Tensor& detached = detached_[tensor.unsafeGetTensorImpl()];
-    if (!detached.defined()) detached = tensor.detach();
-    const std::size_t slot = module.type()->getAttributeSlot(name);
-    if (module.type()->is_parameter(slot)) {
-      into_.weights.emplace(detached.unsafeGetTensorImpl(),
-                            tensor.requires_grad() ? weight_kind::trainable : weight_kind::frozen);
-    } else if (module.type()->is_buffer(slot)) {
-      into_.weights.emplace(detached.unsafeGetTensorImpl(), weight_kind::buffer);
+    const c10::IValue value = module.attr(name);
+    if (value.isTensorList()) {  // the weights of an LSTM
+      c10::List<at::Tensor> all;
+      for (const at::Tensor& each : value.toTensorList()) all.push_back(detached(each));
+      return all;
     }
-    return detached;
+    return value.isTensor() && value.toTensor().defined() ? detached(value.toTensor()) : value;
+  }
+
+  at::Tensor detached(const at::Tensor& tensor) {
+    at::Tensor& made = detached_[tensor.unsafeGetTensorImpl()];
+    if (made.defined()) return made;
+    made = tensor.detach();
+    if (const auto kind = kinds_.find(tensor.unsafeGetTensorImpl()); kind != kinds_.end())
+      into_.weights.emplace(made.unsafeGetTensorImpl(), kind->second);
+    return made;
+  }
+
+  void note_weights(const torch::jit::Module& module) {
+    for (const torch::jit::Module& each : module.modules()) {
+      const auto object = each._ivalue();
+      for (std::size_t slot = 0; slot < object->slots().size(); ++slot) {
+        const c10::IValue& value = object->getSlot(slot);
+        if (!value.isTensor() || !value.toTensor().defined()) continue;
+        const at::Tensor& tensor = value.toTensor();
+        if (each.type()->is_parameter(slot)) {
+          kinds_.emplace(tensor.unsafeGetTensorImpl(),
+                         tensor.requires_grad() ? weight_kind::trainable : weight_kind::frozen);
+        } else if (each.type()->is_buffer(slot)) {
+          kinds_.emplace(tensor.unsafeGetTensorImpl(), weight_kind::buffer);
+        }
+      }
+    }
   }
 
   operator_graph& into_;
@@ -148,6 +169,7 @@ class lowering {
   std::unordered_map<const Value*, place> modules_;
   std::set<std::string> written_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> detached_;
+  std::unordered_map<const c10::TensorImpl*, weight_kind> kinds_;
   std::uint64_t nodes_ = 0;
 };
 
