@@ -13,9 +13,9 @@ namespace {
 /// Inputs of one range: that of a panel stays in the first cache while the rows of a block go by.
 constexpr std::int64_t range_depth = 256;
 /// Rows of a block: their part of y stays in the second cache from one range to the next.
-constexpr std::int64_t block_rows = 96;
+constexpr std::int64_t block_rows = 48;
 /// Panels of a block: they stay in the second or third cache while all blocks of rows go by.
-constexpr std::int64_t block_panels = 16;
+constexpr std::int64_t block_panels = 8;
 /// Multiplications that take longer than to wake a thread.
 constexpr std::int64_t worthwhile_work = 1 << 18;
 /// Rows that are widened or rounded at a time.

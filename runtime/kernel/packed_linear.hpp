@@ -8,8 +8,8 @@
 
 namespace troupe {
 
-/// Rows of numbers: row m begins at data + m * stride, and its numbers are neighbours. The stride may be 0 or negative
-/// for what is read; rows that are written must not overlap.
+/// Rows of numbers: row m begins at data + m * stride, and its numbers are neighbours. Rows that are read may have a
+/// stride of 0 or a negative one; rows that are written must not overlap.
 template <class Number>
 struct row_view {
   Number* data = nullptr;
@@ -32,10 +32,10 @@ struct linear_settings {
 /// y = x W^T + b, for rows of weights.inputs() numbers in x and of weights.outputs() in y. x and y must not overlap.
 ///
 /// Each output is one chain over the inputs k in ascending order: sum = b, then sum = fma(x[k], w[k], sum), in float32
-/// with one rounding per step; then, if has_relu, 0 in place of what is less than 0 (so that NaN and -0 stay, as in
-/// PyTorch). bfloat16 is widened exactly before and y rounded once, at the end. A result that is NaN has the bits
-/// 0x7fc00000 (0x7fc0). So the bits of a row depend on that row, the weights and has_relu alone: not on the other rows,
-/// their number, the strides, the threads or the vector width. This holds in the floating-point environment with which
+/// with one rounding per step; then, if has_relu, 0 in place of a sum below 0 (NaN and -0 stay, as in PyTorch).
+/// bfloat16 is widened exactly before and y rounded once, at the end. A result that is NaN has the bits 0x7fc00000
+/// (0x7fc0). So the bits of a row depend on that row, the weights and has_relu alone: not on the other rows, their
+/// number, the strides, the threads or the vector width. This holds in the floating-point environment with which
 /// threads start (rounding to nearest, denormals are kept).
 ///
 /// Reads and writes nothing but the rows themselves. May be called by several threads with the same weights. Throws

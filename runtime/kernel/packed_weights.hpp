@@ -30,8 +30,8 @@ struct weight_matrix {
 class packed_weights {
  public:
   /// Copies the weights. `bias` has `outputs` numbers with `bias_stride` between them; nullptr stands for zeros.
-  /// Sizes must not be negative, and 4 * (outputs + 15) * inputs must stay below 2^62: whoever has the weights in
-  /// memory has checked that, so it is an invariant. Throws std::bad_alloc if there is no memory.
+  /// Sizes must not be negative, and 4 * (outputs + 15) * inputs must stay below 2^62; both hold for a matrix that is
+  /// in memory, so they are invariants. Throws std::bad_alloc if there is no memory.
   packed_weights(const weight_matrix<float>& weights, const float* bias, std::int64_t bias_stride = 1);
   /// The weights stay bfloat16, half as many bytes.
   packed_weights(const weight_matrix<bfloat16>& weights, const float* bias, std::int64_t bias_stride = 1);
@@ -39,7 +39,7 @@ class packed_weights {
   std::int64_t outputs() const { return outputs_; }
   std::int64_t inputs() const { return inputs_; }
   bool is_bfloat16() const { return is_bfloat16_; }
-  /// Of the packed weights and the bias, with what fills them up.
+  /// The memory of the packed weights and the bias, with the zeros that fill them up.
   std::int64_t bytes() const { return bytes_; }
 
   /// The first panel: float or bfloat16, see is_bfloat16().

@@ -7,9 +7,9 @@
 // Every output is one chain of fused multiply-adds over the inputs in ascending order. A chain is one lane of one
 // vector, so neither the number of rows nor of panels nor the length of a vector changes the bits of an output.
 //
-// `Vector` is a type of the file that includes this one, in an anonymous namespace, so that what is made of it here
-// stays within that file. It has `numbers`, `width`, load(), load_part(), store(), store_part(), broadcast(),
-// multiply_add(), and finish().
+// `Vector` is a type in an anonymous namespace of the file that includes this one, so the functions that the compiler
+// makes for the type stay within that file. It has `numbers`, `width`, load(), load_part(), store(), store_part(),
+// broadcast(), multiply_add(), and finish().
 
 namespace troupe {
 

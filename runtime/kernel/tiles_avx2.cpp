@@ -36,7 +36,7 @@ struct avx2_vector {
   }
   static numbers broadcast(float number) { return _mm256_set1_ps(number); }
   static numbers multiply_add(numbers a, numbers b, numbers c) { return _mm256_fmadd_ps(a, b, c); }
-  /// Of two zeros and beside NaN, max gives its second operand. NaN becomes the one NaN of the contract.
+  /// For two zeros, and where an operand is NaN, max gives its second operand. NaN becomes the NaN of the contract.
   static numbers finish(numbers sum, bool has_relu) {
     if (has_relu) sum = _mm256_max_ps(_mm256_setzero_ps(), sum);
     const numbers is_nan = _mm256_cmp_ps(sum, sum, _CMP_UNORD_Q);

@@ -27,7 +27,7 @@ struct avx512_vector {
   static void store_part(float* to, numbers from, std::int64_t count) { _mm512_mask_storeu_ps(to, first(count), from); }
   static numbers broadcast(float number) { return _mm512_set1_ps(number); }
   static numbers multiply_add(numbers a, numbers b, numbers c) { return _mm512_fmadd_ps(a, b, c); }
-  /// Of two zeros and beside NaN, max gives its second operand. NaN becomes the one NaN of the contract.
+  /// For two zeros, and where an operand is NaN, max gives its second operand. NaN becomes the NaN of the contract.
   static numbers finish(numbers sum, bool has_relu) {
     if (has_relu) sum = _mm512_max_ps(_mm512_setzero_ps(), sum);
     const __mmask16 is_nan = _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);

@@ -69,8 +69,7 @@ at::Tensor run_linear(const at::Tensor& x, const c10::intrusive_ptr<packed_linea
   at::Tensor y = at::empty(sizes, x.options().memory_format(at::MemoryFormat::Contiguous));
   if (y.numel() == 0) return y;
   const std::int64_t rows = y.numel() / weights.outputs();
-  // Rows of no numbers cannot be counted from x.
-  const at::Tensor from = weights.inputs() == 0 ? y.view({rows, -1}) : as_rows(x);
+  const at::Tensor from = as_rows(x);
   if (weights.is_bfloat16()) {
     compute<bfloat16>(weights, from, y, rows, has_relu);
   } else {
@@ -89,6 +88,7 @@ TORCH_LIBRARY_FRAGMENT(troupe, library) {
 
 bool can_pack_linear(const at::Tensor& weight, const at::Tensor& bias) {
   if (!is_dense_cpu(weight) || weight.dim() != 2 || !is_packed_type(weight.scalar_type())) return false;
+  if (weight.numel() == 0 || weight.nbytes() > weight.storage().nbytes()) return false;
   if (!bias.defined()) return true;
   return is_dense_cpu(bias) && bias.dim() == 1 && bias.size(0) == weight.size(0) &&
          bias.scalar_type() == weight.scalar_type();

@@ -12,8 +12,9 @@ namespace troupe {
 /// which gives relu(x W^T + b), or without relu, as runtime/kernel/packed_linear.hpp defines it: the bits of a row of
 /// the result depend on that row of x alone, whatever the number of rows and of LibTorch's threads (at::parallel_for).
 ///
-/// `weight` is [N, K] with any strides, so the transpose of a matrix [K, N] is packed as it lies; float32 or bfloat16.
-/// `bias` is undefined or [N], of the same type. Both are copied. Throws c10::Error for others and std::bad_alloc.
+/// `weight` is [N, K] with any strides, so the transpose of a matrix [K, N] is packed as it lies; float32 or bfloat16,
+/// with at least one number, and no more numbers than its memory has. `bias` is undefined or [N], of the same type.
+/// Both are copied. Throws c10::Error for others and std::bad_alloc.
 ///
 /// The operator takes x [..., K] of the weights' type with any strides and of any rank from 1, and returns a new
 /// contiguous [..., N] of that type; c10::Error with both sizes for other shapes and types. It has no gradient.
