@@ -55,6 +55,9 @@ class cut_check {
     layers_ = troupe::find_layers(model_, live_, troupe::layer_unit::modules);
     line_["steps"] = live_.steps();
     line_["layers"] = layers_.size();
+    std::size_t places = 0;
+    for (std::size_t place = 1; place < live_.steps(); ++place) places += live_.objection(place) ? 0 : 1;
+    line_["places"] = places;
   }
 
   void compare(const tensors& in, const tensors& out) {
