@@ -52,6 +52,7 @@ enum class error_code : std::uint16_t {
   model_beyond_limits = 214,
   model_crashed = 215,
   model_not_repeatable = 216,
+  model_unsupported = 217,
 
   data_missing = 301,
   data_truncated = 302,

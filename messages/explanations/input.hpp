@@ -152,6 +152,13 @@ inline constexpr std::array input = {
         "model.eval() before torch.jit.trace, and write F.dropout(x, training=self.training), as F.dropout(x) is "
         "always on. The message names the layer and the operator, or that two runs of the first micro-batch differed. "
         "--allow-random takes the model as it is, with a warning in log and result."},
+    error_explanation{
+        error_code::model_unsupported, exit_status::bad_input, "model has a part that is not supported",
+        "The file is a model, and something in it cannot be run here: an operator that is not one of PyTorch's own, a "
+        "custom object, a part under autocast, a buffer or an input that the model changes, or a format of another "
+        "version. Nothing of it ran. The message names the operator with its line in your Python code, where the file "
+        "has it, and what to write in its place. Batch norm that was exported in training mode is the usual cause of a "
+        "changed buffer: call model.eval() before the export."},
 
     error_explanation{
         error_code::data_missing, exit_status::bad_input, "data does not exist",

@@ -26,6 +26,9 @@ struct graph_input {
   std::string name;  ///< of the argument in Python: "input_ids"
   /// What it is where no data of this name is given; nothing for an argument that must be given.
   std::optional<c10::IValue> otherwise = std::nullopt;
+  /// The first size of the tensor, where the model was made for this one alone, as torch.export does without dynamic
+  /// shapes. Nothing where it may vary, or where the file does not say.
+  std::optional<std::int64_t> fixed_batch = std::nullopt;
 };
 
 /// What a constant tensor is in the model.

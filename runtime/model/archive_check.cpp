@@ -7,7 +7,7 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/archive/zip_content.hpp"
-#include "runtime/model/code_effects.hpp"
+#include "runtime/graph/code_effects.hpp"
 #include "runtime/model/code_scan.hpp"
 #include "runtime/model/pickle_scan.hpp"
 #include "runtime/model/reference_depth.hpp"

@@ -9,7 +9,7 @@
 #include <torch/csrc/jit/frontend/parse_string_literal.h>
 
 #include "messages/limits.hpp"
-#include "runtime/model/code_effects.hpp"
+#include "runtime/graph/code_effects.hpp"
 #include "runtime/model/libtorch_error.hpp"
 
 namespace troupe {

@@ -11,7 +11,7 @@
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include "messages/limits.hpp"
-#include "runtime/model/code_effects.hpp"
+#include "runtime/graph/code_effects.hpp"
 #include "runtime/model/model_file.hpp"
 #include "runtime/model/pickle_scan.hpp"
 #include "runtime/model/probe.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/model/code_effects.hpp"
+#include "runtime/graph/code_effects.hpp"
 
 #include <algorithm>
 #include <array>

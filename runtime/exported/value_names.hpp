@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <torch/csrc/jit/ir/ir.h>
+
+#include "runtime/exported/json_part.hpp"
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// The values of one graph of the file by the names that they have there. The graphs inside of control flow see their
+/// own inputs alone.
+class value_names {
+ public:
+  /// `name` is a text in the file. E0210 for one that there is already.
+  expected<void> give(const json_part& name, torch::jit::Value* value);
+  /// E0210 for a name that no value has (yet).
+  [[nodiscard]] expected<torch::jit::Value*> find(const json_part& name) const;
+
+ private:
+  std::map<std::string, torch::jit::Value*> values_;
+};
+
+/// Gives a value a name for people. LibTorch refuses a number, which is its own name for a value without one.
+void name_value(torch::jit::Value& value, const std::string& name);
+
+}  // namespace troupe

@@ -1,0 +1,111 @@
+#include "exported_files.hpp"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include "../../support/paths.hpp"
+#include "../../support/zip_writer.hpp"
+#include "runtime/archive/zip_content.hpp"
+#include "runtime/exported/read_exported.hpp"
+
+namespace troupe::testing {
+namespace {
+
+std::string bytes_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  EXPECT_TRUE(stream) << file;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::vector<at::Tensor> tensors_in(const c10::IValue& list) {
+  std::vector<at::Tensor> tensors;
+  for (const c10::IValue& each : list.toListRef()) tensors.push_back(each.toTensor());
+  return tensors;
+}
+
+}  // namespace
+
+std::filesystem::path recorded_file(const std::string& name) {
+  return source_dir() / "tests/runtime/exported/recorded" / name;
+}
+
+std::vector<recorded_call> recorded_calls(const std::string& model) {
+  const std::string bytes = bytes_of(recorded_file(model + ".values.pt"));
+  std::vector<recorded_call> calls;
+  const c10::IValue all = torch::jit::pickle_load({bytes.begin(), bytes.end()});
+  for (const c10::IValue& each : all.toListRef()) {
+    const auto both = each.toListRef();
+    calls.push_back({.inputs = tensors_in(both[0]), .outputs = tensors_in(both[1])});
+  }
+  return calls;
+}
+
+std::vector<at::Tensor> run_graph(const operator_graph& model, const std::vector<at::Tensor>& inputs) {
+  const torch::jit::Code code(model.graph, "forward");
+  torch::jit::Stack stack;
+  std::size_t next = 0;
+  for (const graph_input& each : model.inputs) {
+    stack.push_back(each.otherwise ? *each.otherwise : c10::IValue(inputs.at(next++)));
+  }
+  torch::jit::InterpreterState(code).run(stack);
+  std::vector<at::Tensor> outputs;
+  for (const c10::IValue& each : stack) outputs.push_back(each.toTensor());
+  return outputs;
+}
+
+bool equals_in_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() && at::allclose(a, b, 0, 0, true);
+}
+
+nlohmann::json exported_content::json(const std::string& name) const {
+  return nlohmann::json::parse(entries.at(name));
+}
+
+std::string exported_content::zip() const {
+  std::vector<zip_item> items;
+  for (const auto& [name, content] : entries) items.push_back(stored("m/" + name, content));
+  return zip_file(items);
+}
+
+exported_content content_of(const std::string& model) {
+  const auto path = recorded_file(model + ".pt2");
+  std::ifstream file(path, std::ios::binary);
+  const auto entries = read_zip_directory(file, std::filesystem::file_size(path));
+  EXPECT_TRUE(entries) << path;
+  exported_content content;
+  for (const zip_entry& each : *entries) {
+    std::string& bytes = content.entries[each.name.substr(each.name.find('/') + 1)];
+    EXPECT_TRUE(read_zip_entry(file, each, [&](std::string_view piece) { bytes += piece; })) << each.name;
+  }
+  return content;
+}
+
+written_file::written_file(const std::string& bytes) {
+  std::string name = (std::filesystem::temp_directory_path() / "test-exported-XXXXXX").string();
+  folder_ = mkdtemp(name.data());
+  std::ofstream(path(), std::ios::binary) << bytes;
+}
+
+written_file::~written_file() {
+  std::filesystem::remove_all(folder_);
+}
+
+std::string outcome_of(const std::string& bytes) {
+  const written_file file(bytes);
+  const auto read = read_exported(file.path());
+  return read ? "good" : to_string(read.error());
+}
+
+std::string outcome_of_changed(const std::string& model, const std::function<void(nlohmann::json& program)>& change) {
+  exported_content content = content_of(model);
+  nlohmann::json program = content.json("models/model.json");
+  change(program);
+  content.set("models/model.json", program);
+  return outcome_of(content.zip());
+}
+
+}  // namespace troupe::testing
