@@ -1,6 +1,8 @@
-// Runs the graph of one exported model of make_zoo.py in parts, without the runtime around it, and compares with eager
-// PyTorch: as a whole, layer by layer, and cut at up to 12 places between operators. One JSON object on stdout.
+// Runs the graph of one exported model of make_zoo.py in parts, without the runtime around it, plain and rewritten, and
+// compares with eager PyTorch: as a whole, layer by layer, cut at up to 12 places between operators, and sample by
+// sample. One JSON object on stdout:
 //   zoo_cuts MODEL DATA
+#include <algorithm>
 #include <iostream>
 
 #include <ATen/Parallel.h>
@@ -9,10 +11,10 @@
 #include <torch/script.h>
 
 #include "runtime/graph/bind_inputs.hpp"
-#include "runtime/graph/graph_code.hpp"
-#include "runtime/graph/graph_layers.hpp"
 #include "runtime/graph/graph_part.hpp"
+#include "runtime/graph/layered_graph.hpp"
 #include "runtime/model/lower_module.hpp"
+#include "runtime/rewrite/rewrite_graph.hpp"
 #include "runtime/tensor/faithful_copy.hpp"
 
 namespace {
@@ -40,55 +42,72 @@ tensors copies(const tensors& of) {
   return made;
 }
 
-bool are_same(const tensors& found, const tensors& eager) {
-  if (found.size() != eager.size()) return false;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const bool is_alike = found[i].sizes() == eager[i].sizes() && found[i].dtype() == eager[i].dtype();
-    if (!is_alike || !found[i].equal(eager[i])) return false;
-  }
-  return true;
+tensors row_of(const tensors& of, std::int64_t row) {
+  tensors made;
+  for (const at::Tensor& each : of) made.push_back(each.narrow(0, row, 1).clone());
+  return made;
 }
 
-class cut_check {
- public:
-  cut_check(const troupe::operator_graph& model, nlohmann::json& line) : model_(model), live_(model), line_(line) {
-    layers_ = troupe::find_layers(model_, live_, troupe::layer_unit::modules);
-    line_["steps"] = live_.steps();
-    line_["layers"] = layers_.size();
-    std::size_t places = 0;
-    for (std::size_t place = 1; place < live_.steps(); ++place) places += live_.objection(place) ? 0 : 1;
-    line_["places"] = places;
+/// 0: equal bits. Infinity: other shapes or types.
+double difference(const tensors& found, const tensors& wanted) {
+  double most = found.size() == wanted.size() ? 0 : INFINITY;
+  for (std::size_t i = 0; i < found.size() && most < INFINITY; ++i) {
+    if (found[i].sizes() != wanted[i].sizes() || found[i].dtype() != wanted[i].dtype()) return INFINITY;
+    if (found[i].equal(wanted[i])) continue;
+    const at::Tensor magnitude = wanted[i].to(at::kDouble).abs().max();
+    const at::Tensor apart = (found[i].to(at::kDouble) - wanted[i].to(at::kDouble)).abs().max() / magnitude;
+    most = std::max(most, apart.item<double>());
   }
+  return most;
+}
 
-  void compare(const tensors& in, const tensors& out) {
-    const std::string size = std::to_string(in.front().size(0));
-    note("whole" + size, are_same(run(0, live_.steps(), copies(in)), out));
-    tensors values = copies(in);
-    for (const troupe::graph_layer& each : layers_) values = copies(run(each.begin, each.end, values));
-    note("layers" + size, are_same(values, out));
-    const std::size_t stride = std::max<std::size_t>(1, live_.steps() / most_cuts);
-    std::size_t wrong = 0;
-    std::size_t tried = 0;
-    for (std::size_t place = 1 + stride / 2; place < live_.steps(); place += stride) {
-      if (live_.objection(place)) continue;
-      const tensors between = copies(run(0, place, copies(in)));
-      ++tried;
-      if (!are_same(run(place, live_.steps(), copies(between)), out)) ++wrong;
-    }
-    line_["cuts" + size] = std::to_string(tried) + " tried, " + std::to_string(wrong) + " wrong";
+/// Each layer by itself, but for those in front of which no stage can begin.
+tensors run_layers(const troupe::layered_graph& graph, tensors values) {
+  for (std::size_t begin = 0; begin < graph.layers().size();) {
+    std::size_t end = begin + 1;
+    while (end < graph.layers().size() && !graph.can_begin(end)) ++end;
+    values = graph.code_of(begin, end).run(copies(values));
+    begin = end;
   }
+  return values;
+}
 
- private:
-  tensors run(std::size_t begin, std::size_t end, tensors inputs) const {
-    return troupe::graph_code(troupe::make_part(model_, live_, begin, end)).run(std::move(inputs));
+/// Places where the plain graph is cut into two parts, and how many of them change bits.
+nlohmann::json cuts_of(const troupe::layered_graph& graph, const tensors& in, const tensors& out) {
+  const std::size_t steps = graph.live().steps();
+  const std::size_t stride = std::max<std::size_t>(1, steps / most_cuts);
+  std::size_t tried = 0;
+  std::size_t wrong = 0;
+  const auto run = [&](std::size_t begin, std::size_t end, const tensors& values) {
+    return troupe::graph_code(troupe::make_part(graph.model(), graph.live(), begin, end)).run(copies(values));
+  };
+  for (std::size_t place = 1 + stride / 2; place < steps; place += stride) {
+    if (graph.live().objection(place)) continue;
+    ++tried;
+    if (difference(run(place, steps, run(0, place, in)), out) != 0) ++wrong;
   }
-  void note(const std::string& what, bool is_same) { line_[what] = is_same; }
+  return {{"tried", tried}, {"wrong", wrong}};
+}
 
-  const troupe::operator_graph& model_;
-  troupe::live_values live_;
-  std::vector<troupe::graph_layer> layers_;
-  nlohmann::json& line_;
-};
+/// How far the graph is from eager PyTorch, whether its layers one by one give the bits of the whole, and whether each
+/// sample alone gives the bits that it has in the batch.
+nlohmann::json compared(const troupe::layered_graph& graph, const tensors& in, const tensors& out) {
+  const auto code = graph.code_of(0, graph.layers().size());
+  const tensors whole = code.run(copies(in));
+  bool is_alone_equal = true;
+  for (std::int64_t row = 0; row < in.front().size(0); ++row) {
+    is_alone_equal = is_alone_equal && difference(code.run(row_of(in, row)), row_of(whole, row)) == 0;
+  }
+  return {{"eager", difference(whole, out)},
+          {"layers", difference(run_layers(graph, in), whole) == 0},
+          {"alone", is_alone_equal}};
+}
+
+nlohmann::json json_of(const troupe::rewrite_report& made) {
+  return {{"constants", made.folded_constants},       {"normalisations", made.folded_normalisations},
+          {"convolutions", made.packed_convolutions}, {"additions", made.additions_in_place},
+          {"linears", made.packed_linears},           {"relus", made.joined_relus}};
+}
 
 void compare(const char* model, const char* data, nlohmann::json& line) {
   torch::jit::Module module = torch::jit::load(model, at::kCPU);
@@ -99,11 +118,23 @@ void compare(const char* model, const char* data, nlohmann::json& line) {
   const std::vector<std::string> inputs = names_in(record, "inputs");
   troupe::bind_inputs(*lowered, {inputs.begin(), inputs.end()});
   line["outputs"] = lowered->outputs == names_in(record, "outputs");
-  cut_check check(*lowered, line);
-  for (const char* batch : {"2", "3"}) {
-    check.compare(tensors_in(record, std::string("in") + batch + "_"),
-                  tensors_in(record, std::string("out") + batch + "_"));
+  const troupe::layered_graph plain(std::move(*lowered), troupe::layer_unit::modules);
+  line["layers"] = plain.layers().size();
+  line["steps"] = plain.live().steps();
+  std::size_t places = 0;
+  for (std::size_t place = 1; place < plain.live().steps(); ++place) places += plain.live().objection(place) ? 0 : 1;
+  line["places"] = places;
+  troupe::operator_graph changed = troupe::mark_layers(plain);
+  const troupe::rewrite_report made = troupe::rewrite_graph(changed, troupe::rewrite_target::cpu);
+  const troupe::layered_graph rewritten(std::move(changed), plain);
+  for (const std::string batch : {"2", "3"}) {
+    const tensors in = tensors_in(record, "in" + batch + "_");
+    const tensors out = tensors_in(record, "out" + batch + "_");
+    line["plain" + batch] = compared(plain, in, out);
+    line["rewritten" + batch] = compared(rewritten, in, out);
+    line["cuts" + batch] = cuts_of(plain, in, out);
   }
+  line["rewrites"] = json_of(made);
 }
 
 }  // namespace

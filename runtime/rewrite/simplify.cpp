@@ -50,6 +50,24 @@ bool is_identity(const Node& node, bool has_form_changes) {
   return is_other_name && !has_form_changes;
 }
 
+bool only_raises(const torch::jit::Block& block) {
+  bool raises = false;
+  for (const Node* node : block.nodes()) {
+    const bool is_raise = node->kind() == c10::prim::RaiseException;
+    raises = raises || is_raise;
+    if (!is_raise && (node->hasSideEffects() || !node->blocks().empty() || may_write(*node))) return false;
+  }
+  return raises;
+}
+
+bool is_check(const Node& node) {
+  if (node.kind() != c10::prim::If || !node.outputs().empty()) return false;
+  const auto is_empty = [](const torch::jit::Block& block) { return block.nodes().begin() == block.nodes().end(); };
+  const torch::jit::Block& first = *node.blocks()[0];
+  const torch::jit::Block& second = *node.blocks()[1];
+  return (only_raises(first) && is_empty(second)) || (is_empty(first) && only_raises(second));
+}
+
 /// "aten::relu" for aten::relu_; empty for operators that are left as they are.
 std::string name_without_writing(const Node& node, const known_values& known) {
   static constexpr std::array<std::string_view, 10> elementwise = {
@@ -83,7 +101,10 @@ void simplify(Graph& graph, rewrite_report& report) {
   known_values known;
   for (Node* node = *graph.nodes().begin(); node != graph.return_node();) {
     Node* const next = node->next();
-    if (is_identity(*node, has_form_changes)) {
+    if (is_check(*node)) {
+      node->destroy();
+      ++report.removed_operators;
+    } else if (is_identity(*node, has_form_changes)) {
       node->output()->replaceAllUsesWith(node->input(0));
       node->destroy();
       ++report.removed_operators;
