@@ -21,8 +21,8 @@ topology topology_of(model_source model, const pipeline_engine_options& options)
                  .cuda_graphs = options.cuda_graphs,
                  .allow_effects = options.allow_effects,
                  .allow_random = options.allow_random})
-      .sink("metrics", options.metrics);
-  for (const eval_sink& each : options.sinks) made.sink(each.name, each.metrics);
+      .sink("metrics", options.metrics, options.score);
+  for (const eval_sink& each : options.sinks) made.sink(each.name, each.metrics, each.options);
   return made;
 }
 
@@ -37,6 +37,8 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
   config.device = options.device;
   config.cuda_graphs = options.cuda_graphs;
   config.allow_random = options.allow_random;
+  config.score_output = options.score.tensor;
+  config.score_label = options.score.label;
   if (options.dtype) config.dtype = cast_name_of(*options.dtype);
   return config;
 }

@@ -18,12 +18,12 @@
 #include "program/start/serve_run.hpp"
 #include "program/topology/topology_parts.hpp"
 #include "runtime/data/iterator_source.hpp"
+#include "runtime/data/sample_block.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/metric/loss.hpp"
 #include "runtime/metric/metric_lookup.hpp"
 #include "runtime/metric/packed_score.hpp"
 #include "runtime/os/cpu_quota.hpp"
-#include "runtime/tensor/own_memory.hpp"
 #include <troupe/pipeline_engine.hpp>
 
 namespace troupe {
@@ -32,6 +32,12 @@ namespace {
 score_content content_of(const loss_request& request) {
   if (!request.keep_outputs) return score_content::loss;
   return request.compute_loss ? score_content::loss_and_outputs : score_content::outputs;
+}
+
+/// An undefined tensor is no sample.
+named_tensors sample_of(const named_tensors& given) {
+  const bool is_defined = std::ranges::all_of(given, [](const auto& each) { return each.second.defined(); });
+  return is_defined ? taken_all(given, false) : named_tensors();
 }
 
 }  // namespace
@@ -142,8 +148,8 @@ call_ticket_ptr pipeline_engine::impl::make_ticket(const std::shared_ptr<loss_fo
   for (std::size_t sink = 0; sink < options.sinks.size(); ++sink) {
     ticket->folds.push_back(std::make_shared<loss_fold>());
   }
-  ticket->make_scorer = [loss = loss, content](std::uint32_t sink) {
-    return std::make_shared<loss_scorer>(loss, request_of(content, sink));
+  ticket->make_scorer = [loss = loss, content, score = options.score](std::uint32_t sink) {
+    return std::make_shared<loss_scorer>(loss, request_of(content, sink), scored_names{score.tensor, score.label});
   };
   ticket->in_workers.content = content;
   ticket->unpack = [content](score& said) { return unpack(said, request_of(content, said.sink)); };
@@ -245,11 +251,10 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
                                                                   pipeline_engine_options options, loss_function loss) {
   const process_context& process = process_context::of_this_process();
   const topology what = topology_of(model, options);
-  run_request request{
-      .what = what,
-      .options = options.run,
-      .config = config_for(what, options, std::move(name)),
-      .first = {options.sample.defined() ? named_tensors(taken(options.sample, false)) : named_tensors(), {}}};
+  run_request request{.what = what,
+                      .options = options.run,
+                      .config = config_for(what, options, std::move(name)),
+                      .first = {sample_of(options.sample), {}}};
   serve_if_asked(request, process, loss);
   adapt_to_launch(request.options, request.config, process);
   options.run.workers.enabled = request.options.workers.enabled;

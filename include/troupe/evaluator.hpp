@@ -15,6 +15,7 @@ namespace troupe {
 struct eval_sink {
   std::string name;
   std::vector<metric_choice> metrics;
+  sink_options options = {};
 };
 
 /// What an evaluation takes that no flag can say.

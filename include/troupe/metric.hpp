@@ -110,7 +110,8 @@ std::vector<std::string> metric_names();
 /// must give the same bits. Thread: the last stage's replicas share one function object and call it concurrently,
 /// without gradients; in a worker process its own.
 /// Errors, which end the call of eval_batch() with E0603: an exception, no tensor, a tensor of more or fewer elements
-/// than one, another number of tensors than before, no labels or several tensors of them.
+/// than one, another number of tensors than before, no labels, or several of which none is chosen
+/// (pipeline_engine_options::score).
 using loss_function = std::function<std::vector<at::Tensor>(const at::Tensor& outputs, const at::Tensor& labels)>;
 
 }  // namespace troupe

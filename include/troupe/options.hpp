@@ -111,6 +111,9 @@ struct eval_options {
   /// float32 | float16 | bfloat16: parameters and inputs of the model are cast to it. "auto": both stay as they are.
   std::string dtype = "auto";
   std::vector<std::string> metrics = {"accuracy", "cross_entropy"};
+  /// Which of several outputs, and of several labels, the metrics score; empty: the only one (sink_options).
+  std::string score_output = {};
+  std::string score_label = {};
   /// See model_loading.
   bool allow_effects = false;
   /// Takes a model whose results are not repeatable, such as one that draws random numbers, with a warning; otherwise

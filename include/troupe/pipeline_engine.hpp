@@ -46,14 +46,17 @@ struct pipeline_engine_options {
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";
   bool cuda_graphs = false;
-  /// A real micro-batch [N, ...]. It passes every layer before the start (E0209), and `partition = "profile"` times the
+  /// A real micro-batch [N, ...]; several inputs have names. It passes every layer before the start (E0209), and `partition = "profile"` times the
   /// layers on it. Optimized layers are compared with plain ones on it. Undefined: no check, no profile, and layers run
   /// as they stand, whatever `optimize` says.
-  at::Tensor sample = {};
+  named_tensors sample = {};
   /// A call that takes longer fails with E0605.
   std::chrono::nanoseconds call_timeout = std::chrono::hours{24};
   /// Metrics of evaluate(): those of the sink "metrics", and more sinks.
   std::vector<metric_choice> metrics = {"accuracy", "cross_entropy"};
+  /// Which of several outputs of the model, and of several labels, these metrics and the loss take. eval_batch() gives
+  /// that output. Empty: the only one; E0603 where there are several.
+  sink_options score = {};
   std::vector<eval_sink> sinks = {};
 };
 

@@ -144,9 +144,9 @@ using metric_choice = std::variant<std::string, metric_ptr>;
 using data_choice = std::variant<std::string, data_set_ptr>;
 
 struct sink_options {
-  /// Name of the tensor to score. Empty: the only one.
+  /// Name of the output to score. Empty: the only one; E0108 where there are several.
   std::string tensor = {};
-  /// Against which of the labels; empty: the only one.
+  /// Against which of the labels; empty: the only one, as above.
   std::string label = {};
 };
 

@@ -24,7 +24,7 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   ticket_ = std::make_shared<call_ticket>();
   ticket_->source = std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit);
   ticket_->make_scorer = [sinks = request_.sinks](std::uint32_t sink) {
-    return std::make_shared<metric_scorer>(sinks[sink].metrics, false, sinks[sink].tensor, sinks[sink].label);
+    return std::make_shared<metric_scorer>(sinks[sink].metrics, false, sinks[sink].names);
   };
   ticket_->in_workers.classes = request_.data->classes();
   for (const sink_request& each : request_.sinks) {

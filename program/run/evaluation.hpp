@@ -10,6 +10,7 @@
 #include "actors/call_ticket.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include "runtime/metric/metric_fold.hpp"
+#include "runtime/metric/scored_tensor.hpp"
 #include "runtime/wiring/assembly.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/metric.hpp>
@@ -22,8 +23,7 @@ struct sink_request {
   std::string name = "metrics";
   std::vector<metric_ptr> metrics;
   /// See metric_scorer.
-  std::string tensor = {};
-  std::string label = {};
+  scored_names names = {};
   /// Micro-batches may reach it without some of their samples (nodes_with_parts).
   bool has_parts = false;
 };

@@ -107,6 +107,8 @@ std::string metrics_of(const topology& what) {
   for (const scored_sink& sink : what.parts().sinks) {
     std::string names;
     for (const metric_choice& each : sink.metrics) append(names, ",", name_of(each));
+    if (!sink.options.tensor.empty()) names += " of " + sink.options.tensor;
+    if (!sink.options.label.empty()) names += " against " + sink.options.label;
     append(text, "; ", what.parts().sinks.size() == 1 ? names : sink.name + ": " + names);
   }
   return text;

@@ -26,8 +26,7 @@ expected<std::vector<sink_request>> make_sinks(const checked_run& run, std::uint
     auto metrics = TROUPE_TRY(make_metrics(each.metrics, classes));
     made.push_back({.name = each.name,
                     .metrics = std::move(metrics),
-                    .tensor = each.options.tensor,
-                    .label = each.options.label,
+                    .names = {each.options.tensor, each.options.label},
                     .has_parts = parts[run.plan.sinks[made.size()].stage]});
   }
   return made;
@@ -41,7 +40,7 @@ expected<void> judge_sinks(const checked_run& run, const std::vector<std::vector
     const wired_sink& place = run.plan.sinks[index];
     const activation& part = outputs[place.stage][place.output_port];
     if (part.tensors == nullptr) continue;
-    auto fits = metric_scorer(sink.metrics, false, sink.tensor, sink.label).judge(part.tensors, part);
+    auto fits = metric_scorer(sink.metrics, false, sink.names).judge(part.tensors, part);
     if (fits) continue;
     error misfit = std::move(fits.error());
     if (sinks.size() > 1) misfit.where = "sink " + sink.name + ", " + misfit.where;

@@ -97,7 +97,8 @@ expected<std::shared_ptr<scorer>> make_metric_scorer(const checked_run& run, std
   auto metrics = TROUPE_TRY(
       make_metrics(is_named ? std::vector<metric_choice>(asked.metrics->begin(), asked.metrics->end()) : place.metrics,
                    asked.classes));
-  return std::make_shared<metric_scorer>(std::move(metrics), false, place.options.tensor, place.options.label);
+  return std::make_shared<metric_scorer>(std::move(metrics), false,
+                                         scored_names{place.options.tensor, place.options.label});
 }
 
 expected<std::shared_ptr<scorer>> make_scorer(const worker_state& state, std::uint32_t sink, const scoring& asked) {
@@ -107,7 +108,8 @@ expected<std::shared_ptr<scorer>> make_scorer(const worker_state& state, std::ui
     return fail(error_code::worker_mismatch, "worker", "this process has no loss function, and its driver has one",
                 "give the engine its loss function in every process");
   }
-  return std::make_shared<packing_scorer>(state.loss, request);
+  const sink_options& options = state.run.parts().sinks.at(sink).options;
+  return std::make_shared<packing_scorer>(state.loss, request, scored_names{options.tensor, options.label});
 }
 
 }  // namespace

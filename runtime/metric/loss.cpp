@@ -31,20 +31,16 @@ expected<std::vector<std::uint64_t>> words_of_parts(const std::vector<at::Tensor
 
 expected<void> loss_scorer::evaluate(const payload_ptr& outputs, const activation& input, score& into) try {
   const at::NoGradGuard guard;
-  const at::Tensor& result = as_tensors(outputs).single();
   into.samples = input.samples.size();
+  if (!request_.compute_loss && !request_.keep_outputs) return {};
+  const at::Tensor& result = *TROUPE_TRY(find_output(outputs, names_.output, input));
   if (request_.compute_loss) {
     if (!input.labels) {
       return fail(error_code::metric_failed, place_of(input), "a loss was asked for, and the micro-batch has no labels",
                   "give labels with every batch, or set compute_loss = false");
     }
-    const tensor_set& labels = as_tensors(input.labels);
-    if (labels.tensors().size() != 1) {
-      return fail(error_code::metric_failed, place_of(input),
-                  "a loss function takes one tensor of labels, found " + std::to_string(labels.tensors().size()),
-                  "give one tensor of labels with every batch");
-    }
-    into.words = TROUPE_TRY(words_of_parts(loss_(result, labels.single()), place_of(input)));
+    const at::Tensor& labels = *TROUPE_TRY(find_label(input, names_.label));
+    into.words = TROUPE_TRY(words_of_parts(loss_(result, labels), place_of(input)));
   }
   if (request_.keep_outputs) into.outputs = make_tensors(at::clone(result, at::MemoryFormat::Contiguous).detach());
   return {};

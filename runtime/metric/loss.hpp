@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "runtime/flow/stage_body.hpp"
 #include "runtime/ledger/call_fold.hpp"
+#include "runtime/metric/scored_tensor.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -17,15 +19,18 @@ struct loss_request {
   bool keep_outputs = false;
 };
 
-/// words: the parts of the loss as bits of doubles. outputs: if requested, a copy with no other owner.
+/// words: the parts of the loss as bits of doubles. outputs: if requested, a copy with no other owner. Of several
+/// outputs and labels `names` chooses one; E0603 where it does not.
 class loss_scorer final : public scorer {
  public:
-  loss_scorer(loss_function loss, loss_request request) : loss_(std::move(loss)), request_(request) {}
+  loss_scorer(loss_function loss, loss_request request, scored_names names = {})
+      : loss_(std::move(loss)), request_(request), names_(std::move(names)) {}
   [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override;
 
  private:
   loss_function loss_;
   loss_request request_;
+  scored_names names_;
 };
 
 /// Keeps losses and outputs of each micro-batch, in order.

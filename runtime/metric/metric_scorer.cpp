@@ -11,47 +11,6 @@ namespace troupe {
 
 namespace {
 
-std::string names_in(const tensor_set& set) {
-  std::string names;
-  for (std::size_t i = 0; i < set.tensors().size(); ++i) {
-    names += (i == 0 ? "" : ", ") + (set.name(i).empty() ? std::string("one without a name") : set.name(i));
-  }
-  return names;
-}
-
-/// Outputs or labels, in words.
-struct tensor_role {
-  const char* plural;
-  const char* if_missing;
-  /// Option of a sink that chooses one of several.
-  const char* option;
-};
-constexpr tensor_role output_role = {"outputs", "let the stage before the sink return a tensor", "tensor"};
-constexpr tensor_role label_role = {"labels", "evaluate data that has labels", "label"};
-
-expected<const at::Tensor*> only_tensor(const tensor_set& set, const tensor_role& role, const activation& input) {
-  if (set.tensors().size() == 1) return &set.tensors().front();
-  return fail(error_code::metric_failed, place_of(input),
-              std::string("expected one tensor of ") + role.plural + ", found " + std::to_string(set.tensors().size()) +
-                  ": " + names_in(set),
-              std::string("choose one with sink_options::") + role.option);
-}
-
-expected<const at::Tensor*> find_tensor(const std::string& name, const payload_ptr& handle, const tensor_role& role,
-                                        const activation& input) {
-  const auto* set = dynamic_cast<const tensor_set*>(handle.get());
-  if (set == nullptr) {
-    return fail(error_code::metric_failed, place_of(input), std::string("has no ") + role.plural, role.if_missing);
-  }
-  if (name.empty()) return only_tensor(*set, role, input);
-  for (std::size_t i = 0; i < set->tensors().size(); ++i) {
-    if (set->name(i) == name) return &set->tensors()[i];
-  }
-  return fail(error_code::metric_failed, place_of(input),
-              "there is no tensor \"" + name + "\" among the " + role.plural + ": " + names_in(*set),
-              std::string("correct sink_options::") + role.option);
-}
-
 expected<void> check_rows(const at::Tensor& outputs, const activation& input) {
   const auto samples = static_cast<std::int64_t>(input.row_count());
   if (outputs.defined() && outputs.dim() >= 1 && outputs.size(0) == samples) return {};
@@ -106,21 +65,19 @@ std::size_t score_words_of(const std::vector<metric_ptr>& metrics) {
   return words;
 }
 
-metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs, std::string tensor,
-                             std::string label)
+metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs, scored_names names)
     : metrics_(std::move(metrics)),
       words_(score_words_of(metrics_)),
       return_outputs_(return_outputs),
-      tensor_(std::move(tensor)),
-      label_(std::move(label)) {}
+      names_(std::move(names)) {}
 
 expected<metric_scorer::scored_tensors> metric_scorer::find(const payload_ptr& outputs, const activation& input) const {
   scored_tensors found;
-  const auto rows = TROUPE_TRY(find_tensor(tensor_, outputs, output_role, input));
+  const auto rows = TROUPE_TRY(find_output(outputs, names_.output, input));
   if (expected<void> fine = check_rows(*rows, input); !fine) return tl::make_unexpected(fine.error());
   found.outputs = rows;
   if (metrics_.empty()) return found;
-  found.labels = TROUPE_TRY(find_tensor(label_, input.labels, label_role, input));
+  found.labels = TROUPE_TRY(find_label(input, names_.label));
   return found;
 }
 

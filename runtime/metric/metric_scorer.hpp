@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/flow/stage_body.hpp"
+#include "runtime/metric/scored_tensor.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -13,9 +14,7 @@ namespace troupe {
 class metric_scorer final : public scorer {
  public:
   /// With `return_outputs` a score also carries the outputs, as a contiguous copy that views no edge's memory.
-  /// `tensor` and `label`: which one of several outputs and of several labels; empty: the only one.
-  explicit metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs = false, std::string tensor = {},
-                         std::string label = {});
+  explicit metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs = false, scored_names names = {});
 
   /// words: see score_words_of(). Anything that does not fit is E0603, naming metric,
   /// micro-batch and its samples. The first micro-batch of a call is judged here, too.
@@ -37,8 +36,7 @@ class metric_scorer final : public scorer {
   std::vector<metric_ptr> metrics_;
   std::size_t words_;
   bool return_outputs_;
-  std::string tensor_;
-  std::string label_;
+  scored_names names_;
 };
 
 /// Words of a score: the states of all metrics, one after another, then odd_samples: those with NaN among the outputs,

@@ -19,7 +19,8 @@ namespace troupe {
 /// In a worker: loss_scorer, with the score packed. E0603 for outputs beyond limits::score_words_max.
 class packing_scorer final : public scorer {
  public:
-  packing_scorer(loss_function loss, loss_request request) : inner_(std::move(loss), request) {}
+  packing_scorer(loss_function loss, loss_request request, scored_names names = {})
+      : inner_(std::move(loss), request, std::move(names)) {}
   [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override;
 
  private:

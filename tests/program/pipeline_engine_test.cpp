@@ -72,6 +72,24 @@ TEST(eval_batch, names_the_injected_fault_before_the_end_of_a_call) {
   EXPECT_THAT(ended.error().fix, HasSubstr("out of the plan"));
 }
 
+TEST(eval_batch, takes_the_label_that_is_chosen_among_several) {
+  pipeline_engine_options options;
+  options.stages = 2;
+  options.num_micro_batches = 3;
+  options.score.label = "right";
+  const auto engine = make_engine(options);
+  const auto plain = batches_of(*digits(), 20, 60);
+  std::vector<batch> several;
+  for (const batch& each : plain) {
+    const at::Tensor& labels = each.labels.only();
+    several.push_back({{{"x", each.inputs.only()}}, {{"other", labels * 0}, {"right", labels}}});
+  }
+  EXPECT_EQ(get(engine->eval_batch(batch_list{several})).loss, std::vector<double>{reference(plain).mean_loss()});
+  const auto one = engine->eval_batch(batch_list{plain});
+  ASSERT_FALSE(one);
+  EXPECT_THAT(to_string(one.error()), AllOf(HasSubstr("E0603"), HasSubstr("no tensor \"right\" among the labels")));
+}
+
 TEST(eval_batch, every_combination_of_its_six_parameters_equals_a_plain_loop) {
   pipeline_engine_options options;
   options.stages = 3;

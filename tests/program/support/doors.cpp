@@ -53,7 +53,7 @@ expected<run_result> by_topology(const request& asked) {
   what.source("digits", asked.data)
       .pipeline("lenet", lenet, {.stages = 2, .partition = asked.partition, .dtype = asked.dtype})
       .sink("metrics", asked.metrics);
-  for (const eval_sink& each : asked.sinks) what.sink(each.name, each.metrics);
+  for (const eval_sink& each : asked.sinks) what.sink(each.name, each.metrics, each.options);
   const auto stop = std::make_shared<stopper>();
   return run_evaluator(evaluator::create(what, asked.run, hooks_of(asked, stop)), stop);
 }
