@@ -17,6 +17,8 @@ template <class Vector, class Number, int rows, int panels>
 void compute_tile(const tile_operands& at) {
   constexpr int vectors_in_panel = 16 / Vector::width;
   constexpr int vectors = panels * vectors_in_panel;
+  // Inputs whose weights are fetched early: processors do so by themselves, but not from one panel to the next.
+  constexpr int ahead = panels == 1 ? 64 : 32;
   using numbers = typename Vector::numbers;
   numbers sums[rows][vectors];
 #pragma GCC unroll 8
@@ -29,6 +31,10 @@ void compute_tile(const tile_operands& at) {
   }
   const auto* weights = static_cast<const Number*>(at.panels);
   for (std::int64_t k = 0; k < at.depth; ++k) {
+    if constexpr (rows > 2) {
+#pragma GCC unroll 8
+      for (int p = 0; p < panels; ++p) __builtin_prefetch(weights + p * at.panel_stride + (k + ahead) * 16);
+    }
     numbers w[vectors];
 #pragma GCC unroll 64
     for (int v = 0; v < vectors; ++v) {
