@@ -94,10 +94,13 @@ written_file::~written_file() {
   std::filesystem::remove_all(folder_);
 }
 
-std::string outcome_of(const std::string& bytes) {
-  const written_file file(bytes);
-  const auto read = read_exported(file.path());
+std::string outcome_at(const std::filesystem::path& file) {
+  const auto read = read_exported(file);
   return read ? "good" : to_string(read.error());
+}
+
+std::string outcome_of(const std::string& bytes) {
+  return outcome_at(written_file(bytes).path());
 }
 
 std::string outcome_of_changed(const std::string& model, const std::function<void(nlohmann::json& program)>& change) {

@@ -56,7 +56,9 @@ class written_file {
   std::filesystem::path folder_;
 };
 
-/// What reading a file with these bytes comes to: "good", or the error's text.
+/// What reading a file comes to: "good", or the error's text.
+std::string outcome_at(const std::filesystem::path& file);
+/// The same of a file with these bytes.
 std::string outcome_of(const std::string& bytes);
 /// The same with models/model.json of a recorded model changed.
 std::string outcome_of_changed(const std::string& model, const std::function<void(nlohmann::json& program)>& change);
