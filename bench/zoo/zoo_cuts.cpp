@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <torch/script.h>
 
+#include "runtime/exported/read_exported.hpp"
 #include "runtime/graph/bind_inputs.hpp"
 #include "runtime/graph/graph_part.hpp"
 #include "runtime/graph/layered_graph.hpp"
@@ -109,10 +110,15 @@ nlohmann::json json_of(const troupe::rewrite_report& made) {
           {"linears", made.packed_linears},           {"relus", made.joined_relus}};
 }
 
-void compare(const char* model, const char* data, nlohmann::json& line) {
+troupe::expected<troupe::operator_graph> read(const std::string& model) {
+  if (model.ends_with(".pt2")) return troupe::read_exported(model, std::nullopt);
   torch::jit::Module module = torch::jit::load(model, at::kCPU);
   module.eval();
-  auto lowered = troupe::lower_module(module, model);
+  return troupe::lower_module(module, model);
+}
+
+void compare(const std::string& model, const char* data, nlohmann::json& line) {
+  auto lowered = read(model);
   if (!lowered) throw std::runtime_error(to_string(lowered.error()));
   const torch::jit::Module record = torch::jit::load(data);
   const std::vector<std::string> inputs = names_in(record, "inputs");

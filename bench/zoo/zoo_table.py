@@ -1,11 +1,10 @@
 """Runs every file that make_zoo.py made through Troupe and prints a table in Markdown.
 
-Usage: python zoo_table.py FOLDER ZOO_RUN [NAME ...]
+Usage: python zoo_table.py FOLDER BIN [NAME ...]
 
-ZOO_RUN is the program of zoo_run.cpp. FOLDER/results.jsonl keeps what it printed; models that are named, or all, are run
-again. Each file runs with 1, 2 and 4 stages as it stands and optimized, and with 3 stages in processes, one of which
-is killed. "eager" means: the bits of PyTorch. Where they differ, the table has the largest difference over the largest
-magnitude.
+BIN is the folder of the programs zoo_run and zoo_cuts. FOLDER/results.jsonl keeps what they printed; models that are
+named, or all that have no result there, are run. "eager" means: the bits of PyTorch. A number is the largest difference
+over the largest magnitude of the output.
 """
 
 import json
@@ -13,39 +12,38 @@ import os
 import subprocess
 import sys
 
-FORMS = {"traced.pt": "traced", "scripted.pt": "scripted", "exported.pt2": "`.pt2`"}
+FORMS = {"traced.pt": "trace", "scripted.pt": "script", "exported.pt2": "`.pt2`"}
 TIME_LIMIT_SECONDS = 300
+HEADS = ["model", "form", "1 stage", "2 and 4 stages", "3 processes, a kill", "cuts between operators", "optimized"]
+HEADS += ["2 and 4 stages", "samples alone", "reason"]
 
 
-def runs_of(program, model, data, *more):
-    """What the program printed: a line per run, and why it ended where it ended early."""
-    command = [program, model, data, *more]
+def printed(*command):
+    """The JSON lines that a program printed, and why it ended where it ended early."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT_SECONDS)
-    except subprocess.TimeoutExpired as slow:
-        lines = (slow.stdout or b"").decode().splitlines()
-        return [json.loads(line) for line in lines] + [{"error": f"no end after {TIME_LIMIT_SECONDS} s"}]
+    except subprocess.TimeoutExpired:
+        return [{"error": f"no end after {TIME_LIMIT_SECONDS} s"}]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or [""])[:2]
-        lines.append({"error": f"ended with status {done.returncode}: {' '.join(last)}"})
+        lines.append({"error": f"ended with status {done.returncode}: {' '.join(done.stderr.splitlines()[:2])}"})
     return lines
 
 
-def results_of(program, folder, name):
+def results_of(programs, folder, name):
     """The runs of all forms of one model."""
     forms = {}
     for form in FORMS:
-        model = f"{folder}/{name}/{form}"
-        if os.path.exists(model):
-            data = f"{folder}/{name}/data.pt"
-            forms[form] = runs_of(program, model, data) + runs_of(program, model, data, "--processes")
+        files = [f"{folder}/{name}/{form}", f"{folder}/{name}/data.pt"]
+        if os.path.exists(files[0]):
+            runs = printed(f"{programs}/zoo_run", *files) + printed(f"{programs}/zoo_run", *files, "--processes")
+            forms[form] = {"runs": runs, "cuts": printed(f"{programs}/zoo_cuts", *files)[0]}
     return forms
 
 
 def found(runs, **wanted):
     matching = [run for run in runs if all(run.get(key) == value for key, value in wanted.items())]
-    return matching[0] if matching else {"error": "did not run"}
+    return {**wanted, **(matching[0] if matching else {"error": "did not run"})}
 
 
 def short(error):
@@ -63,76 +61,98 @@ def against_eager(run):
     return "eager" if run["differing"] == 0 else f"{run['relative']:.1e}"
 
 
+def against_first(run, first):
+    """Whether a run gave the bits of the first one."""
+    if "error" in run:
+        return "fails"
+    return "equal" if run["hash"] == first.get("hash") else f"{run['relative']:.1e}"
+
+
 def over_cuts(runs, first):
-    """Whether 2 and 4 stages gave the bits of one."""
-    words = []
-    for stages in (2, 4):
-        run = found(runs, stages=stages, optimize=first["optimize"], processes=False)
-        if "error" in run:
-            words.append(f"{stages}: fails")
-        elif run["hash"] != first.get("hash"):
-            words.append(f"{stages}: {run['relative']:.1e}")
-    return "equal" if not words else ", ".join(words)
+    others = {stages: against_first(found(runs, stages=stages, optimize=first["optimize"], processes=False), first)
+              for stages in (2, 4)}
+    if set(others.values()) == {"equal"}:
+        return "equal"
+    return ", ".join(f"{stages}: {text}" for stages, text in others.items())
 
 
 def with_kill(runs, first):
     run = found(runs, processes=True)
-    if "error" in run:
-        return "fails"
-    if run.get("kills") != 1 or run["lost"] != 0:
+    if "error" not in run and (run.get("kills") != 1 or run["lost"] != 0):
         return f"{run.get('kills')} kills, {run['lost']} lost"
-    return "equal" if run["hash"] == first.get("hash") else f"{run['relative']:.1e}"
+    return against_first(run, first)
 
 
-def first_error(runs):
-    return next((short(run["error"]) for run in runs if "error" in run), "")
+def between_operators(cuts):
+    if "error" in cuts:
+        return "fails"
+    tried = sum(cuts[f"cuts{batch}"]["tried"] for batch in (2, 3))
+    wrong = sum(cuts[f"cuts{batch}"]["wrong"] for batch in (2, 3))
+    differs = any(cuts[f"plain{batch}"]["eager"] for batch in (2, 3))
+    return f"{tried} tried" if wrong == 0 or differs else f"{tried} tried, {wrong} differ"
 
 
-def row(name, form, runs):
-    plain = {"optimize": "none", **found(runs, stages=1, optimize="none", processes=False)}
-    optimized = {"optimize": "layer", **found(runs, stages=1, optimize="layer", processes=False)}
-    cells = [name, FORMS[form], against_eager(plain), over_cuts(runs, plain), with_kill(runs, plain)]
-    cells += [against_eager(optimized), over_cuts(runs, optimized), first_error(runs)]
-    return cells
+def alone(cuts):
+    return "fails" if "error" in cuts else "equal" if all(cuts[f"rewritten{batch}"]["alone"] for batch in (2, 3)) else "differ"
+
+
+def reason(line, result, plain):
+    errors = [run["error"] for run in [*result["runs"], result["cuts"]] if "error" in run]
+    if errors:
+        return short(errors[0])
+    if plain.get("differing") and line.get("equal_without_gradients") is False:
+        return "PyTorch gives other bits, too, where weights require no gradients"
+    return ""
+
+
+def row(line, form, result):
+    runs, cuts = result["runs"], result["cuts"]
+    plain = found(runs, stages=1, optimize="none", processes=False)
+    optimized = found(runs, stages=1, optimize="layer", processes=False)
+    cells = [line["name"], FORMS[form], against_eager(plain), over_cuts(runs, plain), with_kill(runs, plain)]
+    cells += [between_operators(cuts), against_eager(optimized), over_cuts(runs, optimized), alone(cuts)]
+    return cells + [reason(line, result, plain)]
 
 
 def not_exported(line, form):
-    reason = line.get(form, {}).get("failed", line.get("failed", ""))
-    return [line["name"], FORMS[form], *["not exported"] * 5, reason[:200].replace("|", "/")]
+    failed = line.get(form, {}).get("failed", line.get("failed", ""))
+    return [line["name"], FORMS[form], *["–"] * 7, "not exported: " + failed[:160].replace("|", "/")]
 
 
 def summary(rows, models):
-    ran = [cells for cells in rows if cells[2] != "not exported"]
-    relative = [cells for cells in ran if cells[5] not in ("fails", "eager")]
-    yield f"{models} models, {len(rows)} rows, of which {len(ran)} were exported. Of these:"
-    yield f"- {sum(cells[2] == 'eager' for cells in ran)} have the bits of eager PyTorch at `--optimize none`, "
-    yield f"  {sum(cells[2] == 'fails' for cells in ran)} fail;"
-    yield f"- {sum(cells[3] == 'equal' for cells in ran)} give equal bits with 1, 2 and 4 stages,"
-    yield f"  {sum(cells[4] == 'equal' for cells in ran)} with 3 processes of which one is killed;"
-    yield f"- optimized, {sum(cells[5] != 'fails' for cells in ran)} run, {sum(cells[6] == 'equal' for cells in ran)} with"
-    yield f"  equal bits over cuts; {sum(float(cells[5]) > 1e-5 for cells in relative)} differ by more than 1e-5."
+    ran = [cells for cells in rows if cells[2] != "–"]
+    count = lambda column, text: sum(cells[column] == text for cells in ran)
+    far = sum(cells[6] not in ("fails", "eager") and float(cells[6]) > 1e-5 for cells in ran)
+    yield f"{models} models in {len(rows)} forms, of which PyTorch could export {len(ran)}. Of these:"
+    yield ""
+    yield f"- as they stand, {count(2, 'eager')} have the bits of eager PyTorch, and {count(2, 'fails')} fail;"
+    yield f"- {count(3, 'equal')} give equal bits with 1, 2 and 4 stages, and {count(4, 'equal')} with 3 processes of which one"
+    yield "  is killed;"
+    yield f"- optimized, {len(ran) - count(6, 'fails')} run, {count(7, 'equal')} of them with equal bits over 1, 2 and 4 stages;"
+    yield f"  {far} differ from eager PyTorch by more than 1e-5;"
+    yield f"- optimized, {count(8, 'equal')} give each sample alone the bits that it has in a batch of 2 or 3."
+    yield ""
 
 
-def main(folder, program, names):
+def main(folder, programs, names):
     log = {line["name"]: line for line in map(json.loads, open(f"{folder}/log.jsonl"))}
     path = f"{folder}/results.jsonl"
     results = {}
     if os.path.exists(path):
         results = {line["name"]: line["forms"] for line in map(json.loads, open(path))}
     with open(path, "a") as kept:
-        for name in names or log:
-            results[name] = results_of(program, folder, name)
+        for name in names or [name for name in log if name not in results]:
+            results[name] = results_of(programs, folder, name)
             print(json.dumps({"name": name, "forms": results[name]}), file=kept, flush=True)
     rows = []
     for name, line in log.items():
         for form in FORMS:
             if form in results.get(name, {}):
-                rows.append(row(name, form, results[name][form]))
+                rows.append(row(line, form, results[name][form]))
             elif "failed" in line or "failed" in line[form]:
                 rows.append(not_exported(line, form))
-    print("\n".join(summary(rows, len(log))), "\n")
-    print("| model | form | 1 stage | 2 and 4 stages | 3 processes, a kill | optimized | 2 and 4 stages | reason |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("\n".join(summary(rows, len(log))))
+    print("| " + " | ".join(HEADS) + " |\n|" + "---|" * len(HEADS))
     for cells in rows:
         print("| " + " | ".join(cells) + " |")
 
