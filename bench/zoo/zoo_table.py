@@ -86,10 +86,9 @@ def with_kill(runs, first):
 def between_operators(cuts):
     if "error" in cuts:
         return "fails"
-    tried = sum(cuts[f"cuts{batch}"]["tried"] for batch in (2, 3))
-    wrong = sum(cuts[f"cuts{batch}"]["wrong"] for batch in (2, 3))
-    differs = any(cuts[f"plain{batch}"]["eager"] for batch in (2, 3))
-    return f"{tried} tried" if wrong == 0 or differs else f"{tried} tried, {wrong} differ"
+    places = [cuts[f"{form}{batch}"] for form in ("cuts", "rewritten_cuts") for batch in (2, 3)]
+    wrong = sum(place["wrong"] for place in places)
+    return f"{sum(place['tried'] for place in places)} equal" if wrong == 0 else f"{wrong} differ"
 
 
 def alone(cuts):
