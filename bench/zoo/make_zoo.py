@@ -36,8 +36,11 @@ torch.set_num_threads(1)
 EXPORT_BATCH, BATCHES = 4, (2, 3)
 
 
-def spread_statistics(model):
-    """Statistics that change something: those of a new normalisation are 0 and 1."""
+def spread_weights(model):
+    """Weights that change something: new normalisations have the statistics 0 and 1, and some heads are zero."""
+    for weight in model.parameters():
+        if weight.dim() > 1 and not weight.any():
+            weight.normal_(0, 0.02)
     for module in model.modules():
         if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
             module.running_mean.normal_(0, 0.1)
@@ -116,7 +119,7 @@ def line_of(name, folder):
     try:
         torch.manual_seed(11)
         model = make().eval()
-        spread_statistics(model)
+        spread_weights(model)
         line["equal_without_gradients"] = record(model, inputs_of_batch, folder)
     except Exception as error:  # the model itself does not run: the others are still made
         return {**line, "failed": f"{type(error).__name__}: {error}"}

@@ -1,6 +1,7 @@
 #include "bench/zoo/same_outputs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -43,7 +44,8 @@ expected<void> same_outputs::update(const at::Tensor& outputs, const at::Tensor&
   if (wanted.numel() == 0) return {};
   state.magnitude = wanted.to(at::kDouble).abs().max().item<double>();
   const double difference = (given.to(at::kDouble) - wanted.to(at::kDouble)).abs().max().item<double>();
-  state.difference = state.differing == 0 ? 0 : difference;
+  if (state.differing != 0)
+    state.difference = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
   return {};
 }
 

@@ -3,6 +3,7 @@
 // sample. One JSON object on stdout:
 //   zoo_cuts MODEL DATA
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 
 #include <ATen/Parallel.h>
@@ -57,7 +58,8 @@ double difference(const tensors& found, const tensors& wanted) {
     if (found[i].equal(wanted[i])) continue;
     const at::Tensor magnitude = wanted[i].to(at::kDouble).abs().max();
     const at::Tensor apart = (found[i].to(at::kDouble) - wanted[i].to(at::kDouble)).abs().max() / magnitude;
-    most = std::max(most, apart.item<double>());
+    const double here = apart.item<double>();
+    most = std::isnan(here) ? INFINITY : std::max(most, here);
   }
   return most;
 }
