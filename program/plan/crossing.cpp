@@ -7,17 +7,25 @@
 #include <fmt/ranges.h>
 
 #include "program/plan/crossing_json.hpp"
+#include "runtime/report/text_table.hpp"
 
 namespace troupe {
 namespace {
 
 constexpr std::size_t makers_named_max = 8;
 
+/// "5 encoder.layer.3"; of an nn.Sequential, where the name is the number, "layer 5".
+std::string numbered(std::size_t layer, const std::string& name) {
+  const std::string number = fmt::format("{}", layer);
+  return name == number ? "layer " + number : number + " " + path_end(name, name_columns_max);
+}
+
 /// In the order of their values.
 std::vector<std::string> makers_of(const crossing& place) {
   std::vector<std::string> makers;
   for (const crossing_value& each : place.values) {
-    if (std::ranges::find(makers, each.made_by) == makers.end()) makers.push_back(each.made_by);
+    const std::string maker = each.layer ? numbered(*each.layer, each.made_by) : each.made_by;
+    if (std::ranges::find(makers, maker) == makers.end()) makers.push_back(maker);
   }
   return makers;
 }
@@ -31,6 +39,14 @@ std::optional<std::uint64_t> crossing::bytes() const {
     sum += *each.bytes;
   }
   return sum;
+}
+
+std::string path_end(std::string_view path, std::size_t columns) {
+  if (text_columns(path) <= columns) return std::string(path);
+  while (text_columns(path) >= columns && path.find('.') != std::string_view::npos) {
+    path.remove_prefix(path.find('.') + 1);
+  }
+  return shortened("…" + std::string(path), columns);
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -55,7 +71,10 @@ std::string crossing_text(const crossing& place) {
 nlohmann::ordered_json crossing_json(const crossing& place) {
   nlohmann::ordered_json values = nlohmann::ordered_json::array();
   for (const crossing_value& each : place.values) {
-    values.push_back({{"made_by", each.made_by}, {"shape", or_null(each.shape)}, {"bytes", or_null(each.bytes)}});
+    values.push_back({{"made_by", each.made_by},
+                      {"layer", or_null(each.layer)},
+                      {"shape", or_null(each.shape)},
+                      {"bytes", or_null(each.bytes)}});
   }
   return {{"joined_because", text_or_null(place.joined_because)},
           {"bytes", or_null(place.bytes())},

@@ -16,6 +16,7 @@ ordered_json layer_json(const drawn_layer& layer) {
           {"weight_bytes", layer.weight_bytes},
           {"inputs", layer.inputs},
           {"outputs", layer.outputs},
+          {"uncut", text_or_null(layer.uncut)},
           {"cut_before", crossing_json(layer.before)}};
 }
 

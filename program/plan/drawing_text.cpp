@@ -12,6 +12,8 @@ namespace troupe {
 namespace {
 
 using align = text_table::align;
+constexpr std::size_t type_columns_max = 20;
+
 using shape_list = std::vector<std::vector<std::int64_t>>;
 
 std::string shapes_text(const shape_list& shapes) {
@@ -67,7 +69,10 @@ std::string cuts_text(const drawn_model& model) {
     most = std::max(most.value_or(*bytes), *bytes);
   }
   std::string text = fmt::format("{} place{} to cut", places, places == 1 ? "" : "s");
-  if (least) text += fmt::format(", where {} to {} of a sample cross", bytes_text(*least), bytes_text(*most));
+  if (least && least == most)
+    text += fmt::format(", {} of a sample cross{}", bytes_text(*least), places == 1 ? "" : " each");
+  if (least && least != most)
+    text += fmt::format(", where {} to {} of a sample cross", bytes_text(*least), bytes_text(*most));
   if (!model.few_because.empty()) text += ": " + model.few_because;
   return text;
 }
@@ -88,8 +93,9 @@ std::string drawing_text(const drawn_model& model, std::size_t width) {
   table.add({"layer", "name", "type", "parameters", "cut behind", "input", "output"});
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     const drawn_layer& each = model.layers[l];
-    table.add({fmt::format("{}", l), each.name, each.type, fmt::format("{}", each.parameters),
-               cut_text(place_behind(model, l)), shapes_text(each.inputs), shapes_text(each.outputs)});
+    table.add({fmt::format("{}", l), path_end(each.name, name_columns_max), shortened(each.type, type_columns_max),
+               fmt::format("{}", each.parameters), cut_text(place_behind(model, l)), shapes_text(each.inputs),
+               shapes_text(each.outputs)});
   }
   std::string text = head_text(model) + "\n";
   std::istringstream rows(table.text(width));
@@ -98,8 +104,10 @@ std::string drawing_text(const drawn_model& model, std::size_t width) {
   text += row + "\n";
   for (std::size_t l = 0; std::getline(rows, row); ++l) {
     text += row + "\n";
-    const std::string note = note_text(place_behind(model, l));
-    if (!note.empty()) text += shortened("       └ " + printable(note), width) + "\n";
+    const std::string& uncut = model.layers[l].uncut;
+    for (const std::string& note : {uncut.empty() ? uncut : "one layer: " + uncut, note_text(place_behind(model, l))}) {
+      if (!note.empty()) text += shortened("       └ " + printable(note), width) + "\n";
+    }
   }
   text += "\n" + shortened(printable(cuts_text(model)), width) + "\n";
   for (const std::string& each : model.not_repeatable) text += "\nnot repeatable (E0216): " + printable(each);

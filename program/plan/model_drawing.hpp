@@ -21,6 +21,8 @@ struct drawn_layer {
   /// sample.
   std::vector<std::vector<std::int64_t>> inputs = {};
   std::vector<std::vector<std::int64_t>> outputs = {};
+  /// Why no stage can begin inside the layer, where one could otherwise; empty where nothing is in the way.
+  std::string uncut = {};
   /// The place before it. The model's inputs cross that of the first layer.
   crossing before = {};
 };
@@ -31,6 +33,8 @@ struct drawn_model {
   /// The name of what the sample came from; empty: no sample has passed the model.
   std::string data = {};
   std::vector<drawn_layer> layers;
+  /// What the last layer makes of the sample.
+  std::optional<std::uint64_t> output_bytes = std::nullopt;
   /// Why there are no more layers; empty where that needs no reason.
   std::string few_because = {};
   /// Layers for which an evaluation refuses the model, with the reason.

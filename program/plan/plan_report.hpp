@@ -68,6 +68,8 @@ struct plan_report {
   std::vector<planned_stage> stages;
   /// One fewer than stages.
   std::vector<planned_cut> cuts;
+  /// See cut_cost.
+  double cut_cost_seconds_per_byte = cut_cost::in_process;
   /// How this cut and those that other methods would make compare, this one first; only with data, and if there is
   /// more than one stage.
   std::vector<method_cost> methods;

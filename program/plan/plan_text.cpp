@@ -34,14 +34,13 @@ std::string bar(double part) {
   return text;
 }
 
-/// In one line: this cut, and what others would have cost. Equal cuts are named once.
-std::string comparison(const plan_report& plan) {
-  const method_cost& here = plan.methods.front();
-  std::string text =
-      fmt::format("slowest stage {:.4g} ms, {} cross", 1e3 * here.slowest_seconds, bytes_text(here.bytes));
+/// What other methods would have cost, in one line; those that cut alike are left out.
+std::string other_methods(const plan_report& plan) {
+  std::string text;
   for (const method_cost& other : plan.methods) {
-    if (other.boundaries == here.boundaries) continue;
-    text += fmt::format("; {} {:.4g} ms, {}", other.method, 1e3 * other.slowest_seconds, bytes_text(other.bytes));
+    if (other.boundaries == plan.methods.front().boundaries) continue;
+    text += fmt::format("{}{} {:.4g} ms, {}", text.empty() ? "" : "; ", other.method, 1e3 * other.slowest_seconds,
+                        bytes_text(other.bytes));
   }
   return text;
 }
@@ -56,7 +55,13 @@ std::string summary(const plan_report& plan, std::size_t width) {
   table.add({"partition",
              plan.partition == plan.cut_by ? plan.partition : fmt::format("{}, here {}", plan.partition, plan.cut_by)});
   table.add({"boundaries", fmt::format("{}", fmt::join(plan.boundaries, ","))});
-  if (!plan.methods.empty()) table.add({"compared", comparison(plan)});
+  if (!plan.methods.empty()) {
+    const method_cost& here = plan.methods.front();
+    table.add(
+        {"slowest", fmt::format("{:.4g} ms, {} cross the cuts", 1e3 * here.slowest_seconds, bytes_text(here.bytes))});
+    const std::string others = other_methods(plan);
+    if (!others.empty()) table.add({"others", others});
+  }
   for (const std::string& each : plan.notes) table.add({"optimize", each});
   for (const std::string& each : plan.warnings) table.add({"WARNING", each});
   const char* basis = plan.micro_batches ? "measured time" : "parameters; with --data by measured time";
