@@ -1,13 +1,16 @@
 #include "exported_files.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
 #include "../../support/paths.hpp"
+#include "../../support/sanitized.hpp"
 #include "../../support/zip_writer.hpp"
 #include "runtime/archive/zip_content.hpp"
 #include "runtime/exported/read_exported.hpp"
@@ -25,6 +28,18 @@ std::vector<at::Tensor> tensors_in(const c10::IValue& list) {
   std::vector<at::Tensor> tensors;
   for (const c10::IValue& each : list.toListRef()) tensors.push_back(each.toTensor());
   return tensors;
+}
+
+/// "VmHWM", the most memory that this process had since reset_peak(), or "VmRSS", what it has. In bytes.
+std::uint64_t memory_now(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
+  }
+  return 0;
+}
+void reset_peak() {
+  std::ofstream("/proc/self/clear_refs") << "5";
 }
 
 }  // namespace
@@ -58,7 +73,8 @@ std::vector<at::Tensor> run_graph(const operator_graph& model, const std::vector
 }
 
 bool equals_in_bits(const at::Tensor& a, const at::Tensor& b) {
-  return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() && at::allclose(a, b, 0, 0, true);
+  if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
+  return std::memcmp(a.contiguous().data_ptr(), b.contiguous().data_ptr(), a.nbytes()) == 0;
 }
 
 nlohmann::json exported_content::json(const std::string& name) const {
@@ -101,6 +117,21 @@ std::string outcome_at(const std::filesystem::path& file) {
 
 std::string outcome_of(const std::string& bytes) {
   return outcome_at(written_file(bytes).path());
+}
+
+std::string bounded_outcome(const std::string& bytes) {
+  const written_file file(bytes);
+  malloc_trim(0);  // what the test has freed would be used again, and not be seen
+  reset_peak();
+  const std::uint64_t before = memory_now("VmRSS");
+  std::string outcome = outcome_at(file.path());
+  const std::uint64_t peak = memory_now("VmHWM");
+  const std::uint64_t promised = 2 * bytes.size() + (64u << 20);
+  // AddressSanitizer keeps what was freed.
+  if (!sanitized) {
+    EXPECT_LE(peak, before + promised) << outcome;
+  }
+  return outcome;
 }
 
 std::string outcome_of_changed(const std::string& model, const std::function<void(nlohmann::json& program)>& change) {

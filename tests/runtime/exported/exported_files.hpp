@@ -27,7 +27,7 @@ std::vector<recorded_call> recorded_calls(const std::string& model);
 /// What the graph's operators compute, one after the other. The inputs with a value of their own have that.
 std::vector<at::Tensor> run_graph(const operator_graph& model, const std::vector<at::Tensor>& inputs);
 
-/// The same type, sizes and bits. NaN are equal to each other.
+/// The same type, sizes and bits.
 bool equals_in_bits(const at::Tensor& a, const at::Tensor& b);
 
 /// The entries of an archive, to be changed and written again, stored.
@@ -60,7 +60,9 @@ class written_file {
 std::string outcome_at(const std::filesystem::path& file);
 /// The same of a file with these bytes.
 std::string outcome_of(const std::string& bytes);
-/// The same with models/model.json of a recorded model changed.
+/// The same. Checks that reading took at most twice the file and 64 MiB of memory.
+std::string bounded_outcome(const std::string& bytes);
+/// outcome_of() a recorded model whose models/model.json is changed.
 std::string outcome_of_changed(const std::string& model, const std::function<void(nlohmann::json& program)>& change);
 
 }  // namespace troupe::testing

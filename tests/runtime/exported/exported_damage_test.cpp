@@ -1,0 +1,190 @@
+// Goal: archives that are cut off, altered, incomplete, or unpack to far more than they have, and programs with a value
+// of another type or with flipped bytes, give an error or a graph, within the memory that is promised.
+#include <limits>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "../../support/sanitized.hpp"
+#include "../../support/zip_writer.hpp"
+#include "exported_files.hpp"
+
+namespace troupe::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr auto program_name = "models/model.json";
+constexpr auto weights_name = "data/weights/model_weights_config.json";
+
+json& graph_of(json& program) {
+  return program.at("graph_module").at("graph");
+}
+
+TEST(hostile_archive, lacks_records) {
+  for (const char* name : {weights_name, "data/constants/model_constants_config.json", "data/weights/weight_0"}) {
+    exported_content content = content_of("tied_mlp");
+    ASSERT_EQ(content.entries.erase(name), 1U) << name;
+    EXPECT_THAT(bounded_outcome(content.zip()), HasSubstr("error E0210")) << name;
+  }
+  exported_content content = content_of("tied_mlp");
+  content.entries.erase(program_name);
+  EXPECT_THAT(bounded_outcome(content.zip()), HasSubstr("error E0207"));
+}
+
+TEST(hostile_archive, is_truncated_or_altered) {
+  const std::string whole = content_of("tied_mlp").zip();
+  for (std::size_t size = 0; size < whole.size(); size += 211) {
+    EXPECT_THAT(outcome_of(whole.substr(0, size)), HasSubstr("error E02")) << size;
+  }
+  const std::size_t weight = whole.find("data/weights/weight_0") + std::string("data/weights/weight_0").size();
+  for (std::size_t at = weight; at < weight + 256; at += 17) {
+    std::string altered = whole;
+    altered[at] = static_cast<char>(altered[at] ^ 1);
+    EXPECT_THAT(outcome_of(altered), HasSubstr("error E0213")) << at;
+  }
+}
+
+TEST(hostile_archive, has_two_entries_of_one_name) {
+  const exported_content content = content_of("tied_mlp");
+  std::vector<zip_item> items;
+  for (const auto& [name, bytes] : content.entries) items.push_back(stored("m/" + name, bytes));
+  items.push_back(stored("m/data/weights/weight_0", content.entries.at("data/weights/weight_0")));
+  EXPECT_THAT(bounded_outcome(zip_file(items)), HasSubstr("error E0210"));
+}
+
+zip_item packed(const std::string& name, const std::string& content) {
+  zip_item item{.name = name};
+  item.bytes = content.size();
+  item.crc = static_cast<std::uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())));
+  item.packed = true;
+  z_stream z{};
+  EXPECT_EQ(deflateInit2(&z, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  item.content.resize(deflateBound(&z, content.size()));
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  z.avail_in = static_cast<uInt>(content.size());
+  z.next_out = reinterpret_cast<Bytef*>(item.content.data());
+  z.avail_out = static_cast<uInt>(item.content.size());
+  EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
+  item.content.resize(z.total_out);
+  deflateEnd(&z);
+  return item;
+}
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(hostile_archive, unpacks_to_far_more_than_it_has) {
+  for (const std::string& text : {"[" + repeated("[],", 4 << 20) + "1]", "[" + repeated("{\"a\":0},", 1 << 20) + "1]",
+                                  "{\"a\":\"" + std::string(100 << 20, 'a') + "\"}", repeated("[", 10 << 20),
+                                  "[" + repeated("0,", 7 << 20) + "1]"}) {
+    EXPECT_THAT(bounded_outcome(zip_file({packed("m/models/model.json", text), stored("m/archive_format", "pt2")})),
+                HasSubstr("error E0214"));
+  }
+}
+
+TEST(hostile_archive, has_a_packed_weight) {
+  const exported_content content = content_of("tied_mlp");
+  std::vector<zip_item> items;
+  for (const auto& [name, bytes] : content.entries) {
+    const bool is_weight = name == "data/weights/weight_0";
+    items.push_back(is_weight ? packed("m/" + name, bytes) : stored("m/" + name, bytes));
+  }
+  EXPECT_THAT(bounded_outcome(zip_file(items)), HasSubstr("packed entry data/weights/weight_0"));
+}
+
+TEST(hostile_archive, has_a_program_that_is_no_json) {
+  for (const std::string& text :
+       {std::string(), std::string("null"), std::string("[]"), std::string("{"), std::string("{\"a\": \xff}"),
+        std::string("{\"a\": 1e999}"), std::string(100, '\0')}) {
+    exported_content content = content_of("tied_mlp");
+    content.entries[program_name] = text;
+    EXPECT_THAT(bounded_outcome(content.zip()), HasSubstr("error E0210")) << text;
+  }
+}
+
+/// As many operators as the limit allows: their graph, their text and its values are all in memory.
+TEST(hostile_archive, has_as_many_operators_as_may_be) {
+  exported_content content = content_of("tied_mlp");
+  json program = content.json(program_name);
+  json& nodes = graph_of(program)["nodes"];
+  const json relu = {{"target", "torch.ops.aten.relu.default"}, {"metadata", json::object()}};
+  std::string last = "x";
+  for (int i = 0; i < 12000; ++i) {
+    json node = relu;
+    node["inputs"] = json::array({{{"name", "self"}, {"arg", {{"as_tensor", {{"name", last}}}}}}});
+    last = "r" + std::to_string(i);
+    node["outputs"] = json::array({{{"as_tensor", {{"name", last}}}}});
+    nodes.push_back(std::move(node));
+  }
+  program["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"]["name"] = last;
+  content.set(program_name, program);
+  EXPECT_EQ(bounded_outcome(content.zip()), "good");
+}
+
+/// All places in a document.
+void collect(json& value, std::vector<json*>& places) {
+  places.push_back(&value);
+  if (!value.is_structured()) return;
+  for (json& each : value) collect(each, places);
+}
+
+TEST(hostile_program, has_a_value_of_another_type_anywhere) {
+  const std::vector<json> others{nullptr,
+                                 true,
+                                 -1,
+                                 1.5,
+                                 std::numeric_limits<std::uint64_t>::max(),
+                                 "text",
+                                 json::array(),
+                                 json::object(),
+                                 json::array({1}),
+                                 json::object({{"as_int", 1}})};
+  const exported_content good = content_of("branch");
+  const json original = good.json(program_name);
+  json program = original;
+  std::vector<json*> places;
+  collect(program, places);
+  std::size_t refused = 0;
+  std::mt19937 random(7);
+  const std::size_t step = sanitized ? 9 : 1;
+  for (std::size_t i = 0; i < places.size(); i += step) {
+    json kept = std::move(*places[i]);
+    *places[i] = others[random() % others.size()];
+    exported_content content = good;
+    content.set(program_name, program);
+    refused += outcome_of(content.zip()) == "good" ? 0 : 1;
+    *places[i] = std::move(kept);
+  }
+  ASSERT_EQ(program, original);
+  EXPECT_GT(refused, places.size() / step / 4);
+}
+
+TEST(hostile_program, has_flipped_bytes) {
+  std::size_t refused = 0;
+  std::mt19937 random(11);
+  const int rounds = sanitized ? 60 : 200;
+  for (const char* model : {"loop", "nested", "several"}) {
+    const exported_content good = content_of(model);
+    for (int round = 0; round < rounds; ++round) {
+      exported_content content = good;
+      std::string& text = content.entries.at(program_name);
+      for (int flip = 0; flip <= round % 3; ++flip) {
+        char& byte = text[random() % text.size()];
+        byte = static_cast<char>(byte ^ static_cast<char>(1U << random() % 7));
+      }
+      refused += outcome_of(content.zip()) == "good" ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, 100U);
+}
+
+}  // namespace
+}  // namespace troupe::testing
