@@ -103,6 +103,7 @@ expected<void> remote_stage_state::assign(const worker_granted& given) {
                               .threads = assignment.threads,
                               .boundaries = assignment.boundaries,
                               .plain_layers = assignment.plain_layers,
+                              .inputs = assignment.inputs,
                               .loader_pages = shares_memory ? 1u : 0u,
                               .warm_up_bytes = warm_up_bytes,
                               .faults = faults ? faults->assign(options_.at, worker_) : std::vector<assigned_fault>{}});

@@ -18,9 +18,11 @@ namespace troupe {
 enum class layer_unit : std::uint8_t { modules, operators };
 
 enum class optimize_mode : std::uint8_t {
-  layer,  ///< freeze and fuse layer by layer: the bits do not depend on where the model is cut
-  stage,  ///< freeze and fuse each stage as a whole: fastest, but logits move by about 1e-5 with the cut
-  none,   ///< run the layers as they are: bit-equal to the eager model
+  graph,  ///< rewrite the graph of the whole model before it is cut: faster, and logits move by about 1e-6
+  none,   ///< run the model as it is: bit-equal to the eager model
+  // Before version 0.9 these said how much of a model was rewritten at a time.
+  layer = graph,
+  stage = graph,
 };
 
 /// The kind of edge between stages.
@@ -99,7 +101,7 @@ struct eval_options {
   std::string data;
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
-  optimize_mode optimize = optimize_mode::layer;
+  optimize_mode optimize = optimize_mode::graph;
   /// auto | uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
   std::string partition = "auto";
   /// Not set (auto): 2, and up to 32 where 256 KiB hold the activations.

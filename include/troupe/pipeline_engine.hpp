@@ -32,7 +32,7 @@ struct pipeline_engine_options {
   /// micro-batches: it executes main() up to create(), and gets the loss function there. Records of the log reach its
   /// file or stderr soon after they happen, also between calls; a hook of evaluate() gets those since the last call.
   run_options run = {};
-  optimize_mode optimize = optimize_mode::layer;
+  optimize_mode optimize = optimize_mode::graph;
   /// See cut_options. Not set: "auto", or what the module says. "auto" without a sample is "parameters", and "profile"
   /// without one E0104.
   std::optional<std::string> partition = std::nullopt;

@@ -79,14 +79,16 @@ struct stage_options {
   bool allow_random = false;
 };
 
-/// A model that is a chain of layers, cut into stages as `troupe eval` does it.
+/// A model, cut into stages as `troupe eval` does it.
 struct cut_options {
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
   /// auto | uniform | parameters | type:REGEX | profile | "0,4,15". profile times the layers on the first micro-batch;
   /// auto does so where the cut can depend on it, and is parameters elsewhere.
   std::string partition = "auto";
-  optimize_mode optimize = optimize_mode::layer;
+  /// What the boundaries of partition count, and stages begin and end with.
+  layer_unit layers = layer_unit::modules;
+  optimize_mode optimize = optimize_mode::graph;
   /// For each stage, as in stage_options.
   std::optional<std::uint32_t> num_pipe_buffers = std::nullopt;
   /// The first stage takes micro-batches in id order.
@@ -108,11 +110,11 @@ struct cut_options {
 
 class layered_model;
 
-/// Where the model of a pipeline comes from: a file, a module in memory, a chain, or layers that are built where they
-/// run. Whatever makes one of these makes a source. A value: a copy shares the modules.
+/// Where the model of a pipeline comes from: a file, a module in memory, a loaded model, or layers that are built where
+/// they run. Whatever makes one of these makes a source. A value: a copy shares the modules.
 class model_source {
  public:
-  using alternatives = std::variant<std::string, torch::jit::Module, layer_chain, std::vector<layer_spec>>;
+  using alternatives = std::variant<std::string, torch::jit::Module, model, std::vector<layer_spec>>;
   template <class Source>
   requires(!std::is_same_v<Source, model_source> && std::is_constructible_v<alternatives, Source>)
       model_source(Source from)
@@ -121,7 +123,7 @@ class model_source {
   /// For the library alone, as all below; `pipeline` is the name in errors. E0104 for options that this kind of source
   /// cannot obey.
   [[nodiscard]] expected<void> check(const cut_options& options, const std::string& pipeline) const;
-  /// Opens, and casts, the model. Errors: load_chain(), make_chain(), build_layers().
+  /// Opens, and casts, the model. Errors: load_model(), make_model(), build_layers().
   [[nodiscard]] expected<std::shared_ptr<layered_model>> open(const cut_options& options,
                                                               const std::string& pipeline) const;
   /// What open() reads, by the paths that the driver knows: other nodes get these files, workers compare them with

@@ -19,9 +19,9 @@ struct cut_request {
   std::uint32_t stages = 1;
   /// Intra-op threads per stage, resolved.
   std::uint32_t threads = 1;
-  optimize_mode optimize = optimize_mode::layer;
+  optimize_mode optimize = optimize_mode::graph;
   std::string partition = "auto";
-  /// The parts run on another device than the CPU, where their layers are optimized.
+  /// The parts run on another device than the CPU.
   bool is_for_device = false;
   /// See layer_choice_request.
   bool allow_random = false;
@@ -35,29 +35,31 @@ struct cut_places {
   part_boundaries boundaries;
   /// The method that gave them: the one asked for, or what "auto" became.
   std::string cut_by = {};
-  /// By stage: what it gets of a micro-batch like the sample, but of fewer samples. Undefined without a sample.
-  std::vector<at::Tensor> warm_up;
+  /// Names of the inputs that the data give.
+  std::vector<std::string> inputs = {};
+  /// By stage: what it gets of a micro-batch like the sample, but of fewer samples. Empty without a sample.
+  std::vector<graph_values> warm_up;
   /// The most that passes from one stage to the next for a micro-batch like the sample; 0: not known.
   std::uint64_t activation_bytes = 0;
-  /// What of the layers runs as it stands, compared on the CPU also for a device.
+  /// Whether the model runs as it stands, compared on the CPU also for a device.
   layer_choice choice = {};
   /// By layer, where they were timed.
   std::vector<double> seconds = {};
+  /// What crosses the front of each layer, and the end of the model, for one sample. Empty without a sample.
+  std::vector<passing_values> crossing = {};
 };
 
-/// The one way from a method to boundaries, by which runs and `troupe plan` cut. `sample`: a real micro-batch [N, ...]
-/// that goes through all layers (E0209), warms the stages up and is what partition = "profile" times; undefined: none
-/// of these, and "auto" is "parameters". `seconds`: of the layers, where they are known; empty: measured if the method
-/// needs them. Code that runs optimized is compared with that of the file (layer_choice.hpp). Errors: E0106 more
-/// stages than layers, E05xx partition; E0216 not repeatable; E0211; E0607 if it is told to stop between layers or
-/// rounds.
-expected<cut_places> find_places(layered_model& model, const cut_request& request, const at::Tensor& sample,
-                                 std::vector<double> seconds = {}, const std::stop_token& stop = {});
+/// The one way from a method to boundaries, by which runs and `troupe plan` cut. `sample`: a real micro-batch of the
+/// data, by whose names the model's inputs are bound, that goes through all layers (E0209), warms the stages up and is
+/// what partition = "profile" times; null: none of these, and "auto" is "parameters". A rewritten model is compared
+/// with that of the file (layer_choice.hpp). Errors: E0106 more stages than the model can be cut into, E05xx partition;
+/// E0216 not repeatable; E0607 if it is told to stop between layers or rounds.
+expected<cut_places> find_places(layered_model& model, const cut_request& request, const payload_ptr& sample,
+                                 const std::stop_token& stop = {});
 
-/// A model, cut into stages and optimized.
+/// A model, cut into stages.
 struct cut_model {
   cut_request request;
-  /// With optimize_mode::layer its layers are optimized, or those of the one part that was asked for; not for a device.
   layered_model_ptr model;
   cut_places places;
 
@@ -68,19 +70,15 @@ struct cut_model {
                                                                 c10::Device device) const;
 };
 
-/// Cuts and optimizes. Errors: find_places(); E0211. Sets the calling thread's intra-op threads, and keeps a team of
-/// them: call it on a thread that ends.
-expected<cut_model> cut(layered_model_ptr model, const cut_request& request, const at::Tensor& sample,
+/// Cuts. Errors: find_places(). Sets the calling thread's intra-op threads, and keeps a team of them: call it on a
+/// thread that ends.
+expected<cut_model> cut(layered_model_ptr model, const cut_request& request, const payload_ptr& sample,
                         const std::stop_token& stop = {});
 
-/// The same cut again, where another process has found the places: for all parts, or for the one that this process
-/// needs alone. E0617 for boundaries that this model cannot have; E0211.
-expected<cut_model> cut_at(layered_model_ptr model, const cut_request& request, cut_places places,
-                           std::optional<std::size_t> part = std::nullopt, const std::stop_token& stop = {});
+/// The same cut again, where another process has found the places. E0617 for boundaries that this model cannot have.
+expected<cut_model> cut_at(layered_model_ptr model, const cut_request& request, cut_places places);
 
-/// The warm-up input, from the input that the driver sends: a replacement, for which all wait, gets fewer samples.
-[[nodiscard]] at::Tensor warm_up_of(const at::Tensor& sent, bool is_replacement);
-/// The same of what a worker was sent: an undefined tensor for null; E0702 for anything but one tensor.
-[[nodiscard]] expected<at::Tensor> warm_up_of(const payload_ptr& sent, bool is_replacement);
+/// A warm-up input, from what the driver sends: a replacement, for which all wait, gets fewer samples. Empty for null.
+[[nodiscard]] graph_values warm_up_of(const payload_ptr& sent, bool is_replacement);
 
 }  // namespace troupe

@@ -8,7 +8,6 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/model/stopped_early.hpp"
 
 namespace troupe {
 namespace {
@@ -38,28 +37,10 @@ expected<void> judge(const layered_model& model, const layer_choice_request& ask
   return {};
 }
 
-void note(layer_choice& into, const std::string& text) {
-  if (into.notes.size() < limits::layer_notes_max) into.notes.push_back(text);
-}
-
 std::vector<std::size_t> all_layers(std::size_t count) {
   std::vector<std::size_t> all(count);
   std::iota(all.begin(), all.end(), std::size_t{0});
   return all;
-}
-
-void choose_all(const layered_model& model, layer_choice& into) {
-  into.plain = all_layers(model.weights().size());
-  note(into,
-       model.name() + " runs as it stands: there is no sample to compare its optimized layers with the plain ones on");
-}
-
-bool chooses_here(const layered_model& model, const layer_choice_request& asked) {
-  return model.is_optimizable() && asked.optimize != optimize_mode::none && !asked.journaled;
-}
-
-at::Tensor few_rows(const at::Tensor& sample) {
-  return sample.narrow(0, 0, std::min(limits::compared_samples_max, sample.size(0)));
 }
 
 }  // namespace
@@ -69,57 +50,28 @@ expected<layer_choice> judge_code(const layered_model& model, const layer_choice
   return judge(model, asked, model.random_code(), made).map([&] { return std::move(made); });
 }
 
-expected<void> try_layers(layered_model& model, const layer_choice_request& asked, const at::Tensor& sample,
-                          const std::stop_token& stop, layer_choice& into) {
-  const bool chooses = chooses_here(model, asked) && asked.optimize == optimize_mode::layer;
-  if (sample.defined()) {
-    auto trial = TROUPE_TRY(model.try_layers(few_rows(sample), chooses, into.random, stop));
-    std::erase_if(trial.unrepeatable,
+expected<void> try_model(layered_model& model, const layer_choice_request& asked, const graph_values& sample,
+                         const std::stop_token& stop, layer_choice& into) {
+  const graph_values few = first_rows(sample, limits::compared_samples_max);
+  if (!few.empty()) {
+    auto unrepeatable = TROUPE_TRY(model.unrepeatable(few, stop));
+    std::erase_if(unrepeatable,
                   [&](const layer_finding& each) { return std::ranges::binary_search(into.random, each.layer); });
-    TROUPE_TRY(judge(model, asked, trial.unrepeatable, into));
-    for (const layer_finding& each : trial.differing) {
-      note(into, place_of(model, each) + " runs as it stands: optimized, " + each.text);
-      into.plain.push_back(each.layer);
-    }
-    if (chooses) into.plain.insert(into.plain.end(), into.random.begin(), into.random.end());
-    std::ranges::sort(into.plain);
-  } else if (chooses) {
-    choose_all(model, into);
+    TROUPE_TRY(judge(model, asked, unrepeatable, into));
   }
-  if (asked.journaled && asked.optimize == optimize_mode::layer) into.plain = *asked.journaled;
-  return {};
-}
-
-expected<void> try_stages(layered_model& model, const layer_choice_request& asked, const part_boundaries& boundaries,
-                          const std::vector<at::Tensor>& inputs, const std::stop_token& stop, layer_choice& into) {
-  if (!model.is_optimizable() || asked.optimize != optimize_mode::stage) return {};
+  if (asked.optimize == optimize_mode::none) return {};
   if (asked.journaled) {
     into.plain = *asked.journaled;
-    return {};
+  } else if (!into.random.empty()) {
+    into.plain = all_layers(model.layers().size());
   }
-  if (inputs.empty()) {
-    choose_all(model, into);
-    return {};
-  }
-  for (std::size_t stage = 0; stage + 1 < boundaries.size(); ++stage) {
-    if (stop.stop_requested()) return stopped_early(model.name());
-    const auto choose = [&] {
-      for (std::size_t layer = boundaries[stage]; layer < boundaries[stage + 1]; ++layer) into.plain.push_back(layer);
-    };
-    if (std::ranges::any_of(into.random, [&](std::size_t layer) {
-          return boundaries[stage] <= layer && layer < boundaries[stage + 1];
-        })) {
-      choose();
-      continue;
-    }
-    const auto difference =
-        TROUPE_TRY(model.compare_stage(boundaries[stage], boundaries[stage + 1], few_rows(inputs[stage])));
-    if (!difference) continue;
-    note(into, model.name() + ", layers " + std::to_string(boundaries[stage]) + " to " +
-                   std::to_string(boundaries[stage + 1] - 1) + " (stage " + std::to_string(stage) +
-                   ") run as they stand: fused as a whole, " + *difference);
-    choose();
-  }
+  if (!into.plain.empty()) return {};
+  model.optimize(asked.is_for_device);
+  const auto difference = few.empty() || asked.journaled ? std::nullopt : model.difference(few);
+  if (!difference) return {};
+  into.notes.push_back(model.name() + " runs as it stands: rewritten, " + *difference);
+  into.plain = all_layers(model.layers().size());
+  model.run_plain();
   return {};
 }
 

@@ -15,14 +15,13 @@
 
 namespace troupe {
 
-/// Which layers of a model run as they stand although its options ask for optimized ones. Made once, by the process
+/// Whether a model runs as it stands although its options ask for a rewritten one. Made once, by the process
 /// that tries a run out, and data from there on: every process of the run, and every run that goes on with its journal,
 /// has the same.
 struct layer_choice {
-  /// By number, ascending: with optimize_mode::layer those whose optimized form differs, with optimize_mode::stage all
-  /// layers of such a stage; all of the model where there was no sample to compare them on.
+  /// By number, ascending: none of them, or all of a model whose outputs differ when it is rewritten.
   std::vector<std::size_t> plain = {};
-  /// One for each of them, for the log, and at most limits::layer_notes_max.
+  /// Why, for the log.
   std::vector<std::string> notes = {};
   /// Layers whose results are not repeatable, ascending, and why, where that was allowed. There is nothing to compare.
   std::vector<std::size_t> random = {};
@@ -30,7 +29,8 @@ struct layer_choice {
 };
 
 struct layer_choice_request {
-  optimize_mode optimize = optimize_mode::layer;
+  optimize_mode optimize = optimize_mode::graph;
+  bool is_for_device = false;
   /// Takes a model whose results are not repeatable.
   bool allow_random = false;
   /// The choice of the run that goes on; nothing: it is made here.
@@ -40,16 +40,11 @@ struct layer_choice_request {
 /// Looks at the code of all layers: E0216 for one that draws random numbers, unless that is allowed. Runs nothing.
 [[nodiscard]] expected<layer_choice> judge_code(const layered_model& model, const layer_choice_request& asked);
 
-/// Tries the layers on a few rows of `sample`, a micro-batch that the model accepts or an undefined tensor, beyond what
-/// judge_code() found. E0216 for a layer whose bits differ between two runs, unless that is allowed; E0607.
-[[nodiscard]] expected<void> try_layers(layered_model& model, const layer_choice_request& asked,
-                                        const at::Tensor& sample, const std::stop_token& stop, layer_choice& into);
-
-/// The choice of optimize_mode::stage: `inputs` are what the stages between `boundaries` get for real samples; empty:
-/// not known. E0607.
-[[nodiscard]] expected<void> try_stages(layered_model& model, const layer_choice_request& asked,
-                                        const part_boundaries& boundaries, const std::vector<at::Tensor>& inputs,
-                                        const std::stop_token& stop, layer_choice& into);
+/// Rewrites the model, if that is asked for, and tries it on a few rows of `sample`, inputs that the model accepts, or
+/// none; beyond what judge_code() found. Without a sample nothing is tried. A model with layers whose results are not
+/// repeatable runs as it stands. E0216 for a layer whose bits differ between two runs, unless that is allowed; E0607.
+[[nodiscard]] expected<void> try_model(layered_model& model, const layer_choice_request& asked,
+                                       const graph_values& sample, const std::stop_token& stop, layer_choice& into);
 
 /// "none", "all" or "0,4", for a model of so many layers, and back; nothing for a text of something else.
 [[nodiscard]] std::string plain_text(const std::vector<std::size_t>& plain, std::size_t layers);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -14,11 +14,12 @@
 #include <c10/core/Device.h>
 
 #include "runtime/flow/stage_body.hpp"
+#include "runtime/graph/layered_graph.hpp"
+#include "runtime/model/graph_values.hpp"
+#include "runtime/model/probe.hpp"
 #include "runtime/partition/partition_layers.hpp"
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
-#include <troupe/layer_spec.hpp>
-#include <troupe/model.hpp>
 #include <troupe/options.hpp>
 
 namespace troupe {
@@ -28,12 +29,9 @@ struct part_options {
   /// Its number in errors.
   stage_index stage = 0;
   std::uint32_t threads = 1;
-  optimize_mode optimize = optimize_mode::none;
-  /// Undefined: the stage is not warmed up.
-  at::Tensor warm_up = {};
+  /// Empty: the stage is not warmed up.
+  graph_values warm_up = {};
   c10::Device device = c10::DeviceType::CPU;
-  /// Layers that run as they stand (layer_choice::plain), for those optimized here.
-  std::vector<std::size_t> plain = {};
 };
 
 /// A fault of a layer.
@@ -43,84 +41,71 @@ struct layer_finding {
   std::string text;
 };
 
-/// What came out when layers ran on a sample before the run.
-struct layer_trial {
-  /// Two runs on the same input gave other bits.
-  std::vector<layer_finding> unrepeatable;
-  /// The optimized layer is too far from the plain one (output_difference.hpp), or fails where that does not.
-  std::vector<layer_finding> differing;
-};
-
-/// A model as layers in order, which can be cut between any two of them. Replicas share its weights.
+/// A model of a run: its graph as it stands, and beside it the rewritten one, if there is one. Replicas share its
+/// weights. One thread at a time.
 class layered_model {
  public:
-  layered_model() = default;
-  layered_model(const layered_model&) = delete;
-  layered_model& operator=(const layered_model&) = delete;
-  virtual ~layered_model() = default;
+  layered_model(operator_graph graph, layer_unit unit);
 
   /// The file, or what stands for it in errors.
-  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
-  /// Types and trainable parameters.
-  [[nodiscard]] virtual std::vector<layer_weight> weights() const = 0;
+  [[nodiscard]] const std::string& name() const noexcept { return plain_->model().file; }
+  [[nodiscard]] const std::vector<graph_layer>& layers() const noexcept { return plain_->layers(); }
+  [[nodiscard]] const layered_graph& plain() const noexcept { return *plain_; }
+  /// Types and trainable parameters, and where no cut is possible.
+  [[nodiscard]] std::vector<layer_weight> weights() const;
   /// Weights and buffers, in the order of the layers.
-  [[nodiscard]] virtual std::vector<at::Tensor> tensors() const = 0;
+  [[nodiscard]] std::vector<at::Tensor> tensors() const;
 
-  /// Sends a sample through all layers on the calling thread. An error names the layer that does not accept it.
-  [[nodiscard]] virtual expected<void> probe(const at::Tensor& micro_batch, std::uint32_t threads,
-                                             const std::stop_token& stop) const = 0;
+  /// Decides which optional arguments of the model get data: those of these names. Without a call none do. Before all
+  /// that follows; layers may change.
+  void bind(const std::set<std::string>& given);
+  /// A micro-batch of the data as the model's inputs (inputs_by_name()).
+  [[nodiscard]] expected<graph_values> inputs_from(const payload_ptr& data) const {
+    return inputs_by_name(plain_->model().inputs, data, name());
+  }
+
+  /// Sends one sample through all layers on the calling thread (probe_layers()).
+  [[nodiscard]] expected<std::vector<passing_values>> probe(const graph_values& micro_batch,
+                                                            const std::stop_token& stop) const;
   /// Layers whose code gives other results for an equal input (find_random()).
-  [[nodiscard]] virtual std::vector<layer_finding> random_code() const = 0;
-  /// Whether optimize() has an effect.
-  [[nodiscard]] virtual bool is_optimizable() const noexcept = 0;
-  /// Runs each layer twice on what the layers before it make of the sample, which the model accepts; with `optimizes`
-  /// also its optimized form, from which the next layer gets its input unless it differs. Layers of `plain`, which
-  /// ascends, are not optimized. A layer that fails ends the trial: the run reports that. One that LibTorch refuses to
-  /// freeze differs. E0607.
-  [[nodiscard]] virtual expected<layer_trial> try_layers(const at::Tensor& sample, bool optimizes,
-                                                         std::span<const std::size_t> plain,
-                                                         const std::stop_token& stop) = 0;
-  /// How the layers [begin, end), fused as a whole, differ from themselves as they stand on an input of theirs; nothing
-  /// if they may take their place. That LibTorch refuses to fuse them is a difference.
-  [[nodiscard]] virtual expected<std::optional<std::string>> compare_stage(std::size_t begin, std::size_t end,
-                                                                           const at::Tensor& input) = 0;
-  /// Seconds per layer for this micro-batch, within a budget (profile_layers); but for those of `plain` of the
-  /// optimized ones, one by one also for optimize_mode::stage, where nothing else can be said before the cuts are
-  /// known.
-  [[nodiscard]] virtual expected<std::vector<double>> time_layers(const at::Tensor& micro_batch, optimize_mode optimize,
-                                                                  std::span<const std::size_t> plain,
-                                                                  std::uint32_t threads, const std::stop_token& stop,
-                                                                  std::chrono::milliseconds budget) = 0;
-  /// What each stage gets when the micro-batch goes through the model, cut at `boundaries`.
-  [[nodiscard]] virtual expected<std::vector<at::Tensor>> inputs_of(std::span<const std::size_t> boundaries,
-                                                                    const at::Tensor& micro_batch,
-                                                                    const std::stop_token& stop) const = 0;
+  [[nodiscard]] std::vector<layer_finding> random_code() const;
+  /// Layers that gave other bits when they got the same input twice, the sample or what the layers before make of it. A
+  /// layer that fails ends the trial: the run reports that. E0607.
+  [[nodiscard]] expected<std::vector<layer_finding>> unrepeatable(const graph_values& sample,
+                                                                  const std::stop_token& stop) const;
 
-  /// Freezes and fuses all layers one by one and keeps them beside the plain ones, so that optimize() need not. Those
-  /// that LibTorch refuses stay as they are. E0607.
-  [[nodiscard]] virtual expected<void> prepare(const std::stop_token& stop) = 0;
-  /// The layers [begin, end) run optimized from now on, but for those of `plain`, which ascends. Once: frees what
-  /// prepare() made. E0211.
-  [[nodiscard]] virtual expected<void> optimize(std::size_t begin, std::size_t end, std::span<const std::size_t> plain,
-                                                const std::stop_token& stop) = 0;
-  /// The body of the layers [begin, end), which optimize() has seen for optimize_mode::layer on the CPU. On a device
-  /// they are moved first and optimized there. E0504 for layers that cannot be moved, or were to another device.
-  [[nodiscard]] virtual expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
-                                                                        const part_options& options) const = 0;
+  /// Rewrites the graph, so that it runs faster (rewrite_graph()). Once: the second call has no effect.
+  void optimize(bool is_for_device);
+  /// How the rewritten model's outputs for a sample differ from those of the model as it stands; nothing if they may
+  /// take their place (output_difference.hpp). optimize() was called.
+  [[nodiscard]] std::optional<std::string> difference(const graph_values& sample) const;
+  /// The model runs as it stands from now on, whatever optimize() has made.
+  void run_plain() { rewritten_.reset(); }
+
+  // Of the rewritten model, if there is one:
+  /// Seconds per layer for this micro-batch, within a budget (profile_layers).
+  [[nodiscard]] expected<std::vector<double>> time_layers(const graph_values& micro_batch, std::uint32_t threads,
+                                                          const std::stop_token& stop,
+                                                          std::chrono::milliseconds budget) const;
+  /// What each stage gets when the micro-batch goes through the model, cut at `boundaries`.
+  [[nodiscard]] expected<std::vector<graph_values>> inputs_of(const std::vector<std::size_t>& boundaries,
+                                                              const graph_values& micro_batch,
+                                                              const std::stop_token& stop) const;
+  /// The body of the layers [begin, end). E0504 for layers of code that cannot be moved, or were to another device.
+  [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
+                                                                const part_options& options) const;
+
+ private:
+  [[nodiscard]] const layered_graph& running() const noexcept { return rewritten_ ? *rewritten_ : *plain_; }
+
+  /// Kept where some argument is optional.
+  std::optional<operator_graph> unbound_;
+  layer_unit unit_;
+  std::set<std::string> bound_;
+  layered_graph_ptr plain_;
+  layered_graph_ptr rewritten_;
 };
 
 using layered_model_ptr = std::shared_ptr<layered_model>;
-
-/// A model of TorchScript.
-[[nodiscard]] layered_model_ptr make_layered(layer_chain chain);
-/// Builds the layers, and casts them if that is asked for. Errors: build_layers(); E0504 for a layer that cannot be
-/// cast.
-[[nodiscard]] expected<layered_model_ptr> make_layered(const std::vector<layer_spec>& specs, std::string name,
-                                                       std::optional<c10::ScalarType> dtype);
-
-/// Casts weights and buffers, or moves them. The layers of a chain are cloned first, as their owner may use them too.
-/// E0104 for a layer that is quantized: its integers have no other type.
-[[nodiscard]] expected<layer_chain> cast_layers(layer_chain chain, c10::ScalarType dtype);
-[[nodiscard]] layer_chain move_layers(layer_chain chain, c10::Device device);
 
 }  // namespace troupe

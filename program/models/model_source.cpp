@@ -6,24 +6,30 @@
 #include "program/models/layered_model.hpp"
 #include "program/models/local_file.hpp"
 #include "runtime/journal/file_hash.hpp"
+#include "runtime/model/cast_weights.hpp"
+#include "runtime/model/code_layers.hpp"
 #include <troupe/topology.hpp>
 
 namespace troupe {
 namespace {
 
-expected<layer_chain> open_chain(const std::string& file, const std::string&, const cut_options& options) {
-  return load_chain(local_file(file), {.allow_effects = options.allow_effects});
+expected<model> open_model(const std::string& file, const std::string&, const cut_options& options) {
+  return load_model(local_file(file), {.allow_effects = options.allow_effects});
 }
-expected<layer_chain> open_chain(const torch::jit::Module& module, const std::string& name, const cut_options&) {
-  return make_chain(module, name);
+expected<model> open_model(const torch::jit::Module& module, const std::string& name, const cut_options&) {
+  return make_model(module, name);
 }
-expected<layer_chain> open_chain(const layer_chain& chain, const std::string&, const cut_options&) {
-  return chain;
+expected<model> open_model(const model& loaded, const std::string&, const cut_options&) {
+  return loaded;
+}
+
+expected<operator_graph> with_type(const operator_graph& graph, std::optional<c10::ScalarType> dtype) {
+  return dtype ? cast_weights(graph, *dtype) : expected<operator_graph>(graph);
 }
 
 expected<std::string> content_of(const layered_model& model) {
   sha256 hash;
-  for (const layer_weight& each : model.weights()) hash.add(each.type_name.data(), each.type_name.size() + 1);
+  for (const graph_layer& each : model.layers()) hash.add(each.type.data(), each.type.size() + 1);
   for (const at::Tensor& each : model.tensors()) {
     const at::Tensor whole = each.detach().cpu().contiguous();
     hash.add(whole.data_ptr(), whole.nbytes());
@@ -38,28 +44,21 @@ expected<void> model_source::check(const cut_options& options, const std::string
     return fail(error_code::flags_contradict, "pipeline '" + pipeline + "', allow_effects",
                 "it is for models that come from a file", "leave it out");
   }
-  if (options.optimize == optimize_mode::stage && std::holds_alternative<std::vector<layer_spec>>(from_)) {
-    return fail(error_code::flags_contradict, "pipeline '" + pipeline + "', optimize",
-                "layers that were built in code are not fused", "leave it out");
-  }
   return {};
 }
 
 expected<layered_model_ptr> model_source::open(const cut_options& options, const std::string& pipeline) const {
-  const auto dtype = options.dtype;
-  return std::visit(
-      [&](const auto& source) -> expected<layered_model_ptr> {
+  const auto graph = TROUPE_TRY(std::visit(
+      [&](const auto& source) -> expected<operator_graph> {
         if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
-          return make_layered(source, pipeline, dtype);
+          return graph_of_layers(source, pipeline, options.dtype);
         } else {
-          return open_chain(source, pipeline, options)
-              .and_then([&](layer_chain chain) -> expected<layer_chain> {
-                return dtype ? cast_layers(std::move(chain), *dtype) : std::move(chain);
-              })
-              .map([](layer_chain chain) { return make_layered(std::move(chain)); });
+          const auto opened = TROUPE_TRY(open_model(source, pipeline, options));
+          return with_type(opened.graph(), options.dtype);
         }
       },
-      from_);
+      from_));
+  return std::make_shared<layered_model>(graph, options.layers);
 }
 
 std::vector<std::string> model_source::files() const {

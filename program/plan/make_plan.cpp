@@ -12,40 +12,43 @@
 #include "program/plan/plan_report.hpp"
 #include "program/topology/eval_topology.hpp"
 #include "runtime/data/sample_block.hpp"
-#include "runtime/model/chain_summary.hpp"
 #include "runtime/model/probe.hpp"
+#include "runtime/tensor/named_payload.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 #include "runtime/wiring/edge_depths.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/model.hpp>
+#include <troupe/topology.hpp>
 
 namespace troupe {
 namespace {
 
 /// What only real data can tell.
 struct measured {
-  at::Tensor inputs;
+  payload_ptr inputs;
   std::string data;
   std::uint64_t samples = 0;
   std::uint64_t input_bytes = 0;  ///< of one micro-batch
   std::uint64_t label_bytes = 0;  ///< its labels, which travel with it
-  std::vector<layer_shape> shapes;
+  /// What crosses the front of each layer, and the end of the model, for one sample.
+  std::vector<passing_values> crossing;
   std::vector<double> seconds;
 };
 
-expected<measured> measure(const eval_options& options, const layer_chain& chain) {
+expected<measured> measure(const eval_options& options) {
   const auto data = TROUPE_TRY(open_data(options.data));
   measured found{{}, data->name(), std::min(options.run.limit.value_or(data->size()), data->size()), 0, 0, {}, {}};
   const auto block = TROUPE_TRY(data->read({0, std::min(options.run.micro_batch, found.samples)}));
-  const auto input = TROUPE_TRY(single_input(block, chain.file));
   const auto dtype = dtype_of(options);
-  found.inputs = dtype && input.is_floating_point() ? input.to(*dtype) : input;
-  found.input_bytes = input.nbytes();
+  found.inputs = each_tensor(to_payload(block.inputs), [&](const at::Tensor& one) {
+    return dtype && one.is_floating_point() ? one.to(*dtype) : one;
+  });
+  found.input_bytes = bytes_of(to_named(found.inputs));
   found.label_bytes = bytes_of(block.labels);
-  found.shapes = TROUPE_TRY(probe_chain(chain, found.inputs));
   return found;
 }
 
-expected<cut_places> places_for(const eval_options& options, const layer_chain& chain, std::uint32_t threads,
+expected<cut_places> places_for(const eval_options& options, layered_model& model, std::uint32_t threads,
                                 const std::optional<measured>& found) {
   const auto method = parse_partition_method(options.partition);
   if (method && needs_profile(*method) && !found) {
@@ -58,42 +61,42 @@ expected<cut_places> places_for(const eval_options& options, const layer_chain& 
                             .partition = options.partition,
                             .allow_random = options.allow_random,
                             .times_layers = true};
-  return in_own_thread("plan", "the model could not be cut", [&] {
-    return find_places(*make_layered(chain), request, found ? found->inputs : at::Tensor());
-  });
+  return in_own_thread("plan", "the model could not be cut",
+                       [&] { return find_places(model, request, found ? found->inputs : nullptr); });
 }
 
 std::uint64_t between_bytes(const cut_places& places, const std::optional<measured>& found) {
   return found && places.activation_bytes > 0 ? places.activation_bytes + found->label_bytes : 0;
 }
 
-std::uint64_t input_bytes(const measured& found, std::size_t layer) {
-  return layer == 0 ? found.input_bytes : found.shapes.at(layer - 1).output_bytes;
+/// Of one micro-batch, at the front of a layer or the end of the model.
+std::uint64_t crossing_bytes(const measured& found, std::size_t place, std::uint64_t micro_batch) {
+  return place == 0 ? found.input_bytes : bytes_of(found.crossing.at(place)) * std::min(micro_batch, found.samples);
 }
 
 /// Slots in front of the stage are full, and the hungriest layer is at work.
-std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::size_t end, std::uint32_t slots) {
+std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::size_t end, std::uint32_t slots,
+                               std::uint64_t micro_batch) {
   std::uint64_t largest = 0;
-  for (std::size_t l = begin; l < end; ++l) {
-    largest = std::max(largest, input_bytes(found, l) + found.shapes.at(l).output_bytes);
-  }
-  return slots * (input_bytes(found, begin) + found.label_bytes) + largest;
+  for (std::size_t l = begin; l < end; ++l)
+    largest = std::max(largest, crossing_bytes(found, l, micro_batch) + crossing_bytes(found, l + 1, micro_batch));
+  return slots * (crossing_bytes(found, begin, micro_batch) + found.label_bytes) + largest;
 }
 
-planned_stage plan_stage(const layer_chain& chain, const std::optional<measured>& found, std::size_t begin,
-                         std::size_t end, std::uint32_t slots) {
+planned_stage plan_stage(const std::vector<graph_layer>& layers, const std::optional<measured>& found,
+                         std::size_t begin, std::size_t end, std::uint32_t slots, std::uint64_t micro_batch) {
   planned_stage stage;
   for (std::size_t l = begin; l < end; ++l) {
-    const layer& each = chain.layers.at(l);
-    stage.layers.push_back(fmt::format("{} {}", each.index, each.type));
+    const graph_layer& each = layers.at(l);
+    stage.layers.push_back(fmt::format("{} {}", l, each.type));
     stage.parameters += each.parameters;
     stage.weight_bytes += each.parameter_bytes + each.buffer_bytes;
   }
   if (!found) return stage;
   const auto first = found->seconds.begin() + static_cast<std::ptrdiff_t>(begin);
-  stage.input_bytes = input_bytes(*found, begin) + found->label_bytes;
+  stage.input_bytes = crossing_bytes(*found, begin, micro_batch) + found->label_bytes;
   stage.seconds = std::accumulate(first, first + static_cast<std::ptrdiff_t>(end - begin), 0.0);
-  stage.activation_bytes = activation_bytes(*found, begin, end, slots);
+  stage.activation_bytes = activation_bytes(*found, begin, end, slots, micro_batch);
   return stage;
 }
 
@@ -124,21 +127,21 @@ void plan_call(plan_report& plan, std::uint64_t samples) {
 }  // namespace
 
 expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores) {
-  auto chain = load_chain(options.model, {.allow_effects = options.allow_effects});
-  if (!chain) return tl::make_unexpected(chain.error());
-  if (const auto dtype = dtype_of(options)) {
-    chain = cast_layers(std::move(*chain), *dtype);
-    if (!chain) return tl::make_unexpected(chain.error());
-  }
+  const cut_options how{.optimize = options.optimize,
+                        .dtype = dtype_of(options),
+                        .allow_effects = options.allow_effects,
+                        .allow_random = options.allow_random};
+  const auto model = TROUPE_TRY(model_source(options.model).open(how, "stage"));
   plan_report plan;
   plan.threads = resolve_threads(options, cores);
   std::optional<measured> found;
   if (!options.data.empty()) {
-    found = TROUPE_TRY(measure(options, *chain));
+    found = TROUPE_TRY(measure(options));
   }
-  const auto places = TROUPE_TRY(places_for(options, *chain, plan.threads, found));
+  const auto places = TROUPE_TRY(places_for(options, *model, plan.threads, found));
   if (found) {
     found->seconds = places.seconds;
+    found->crossing = places.crossing;
     plan.plain_layers = places.choice.plain;
     plan.notes = places.choice.notes;
   }
@@ -156,7 +159,8 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
                                              options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
   for (std::size_t s = 0; s + 1 < boundaries.size(); ++s) {
     const std::uint32_t slots = s == 0 ? from_loader : between;
-    plan.stages.push_back(plan_stage(*chain, found, boundaries.at(s), boundaries.at(s + 1), slots));
+    plan.stages.push_back(
+        plan_stage(model->layers(), found, boundaries.at(s), boundaries.at(s + 1), slots, plan.micro_batch));
   }
   plan.balance = balance_of(plan.stages);
   if (found) plan_call(plan, found->samples);

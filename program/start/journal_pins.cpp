@@ -29,7 +29,6 @@ constexpr std::array kernel_variables = {"ATEN_CPU_CAPABILITY",        "ONEDNN_M
                                          "ONEDNN_DEFAULT_FPMATH_MODE", "MKL_CBWR",           "MKL_ENABLE_INSTRUCTIONS"};
 
 constexpr const char* threads_pin = "threads";
-constexpr const char* cuts_pin = "partition";
 constexpr const char* plain_pin = "plain_layers";
 
 std::string kernels() {
@@ -39,18 +38,6 @@ std::string kernels() {
     if (value != nullptr) text.append(" ").append(name).append("=").append(value);
   }
   return text;
-}
-
-std::string optimize_text(optimize_mode mode) {
-  switch (mode) {
-    case optimize_mode::layer:
-      return "layer";
-    case optimize_mode::stage:
-      return "stage";
-    case optimize_mode::none:
-      return "none";
-  }
-  return {};
 }
 
 void append(std::string& list, const std::string& separator, const std::string& item) {
@@ -65,16 +52,6 @@ std::vector<stage_index> parts_of(const checked_run& run, const std::string& pip
     if (part != nullptr && part->pipeline == pipeline) found.push_back(node);
   }
   return found;
-}
-
-/// "0,4,15", of the stages that a pipeline has in the plan.
-std::string boundaries_of(const checked_run& run, const std::string& pipeline,
-                          const std::vector<std::vector<std::string>>& layers) {
-  std::string text = "0";
-  std::size_t end = 0;
-  for (const stage_index node : parts_of(run, pipeline))
-    text.append(",").append(std::to_string(end += layers[node].size()));
-  return text;
 }
 
 /// The pipeline of a node that is a part of one; any other node's own name.
@@ -118,7 +95,6 @@ std::string metrics_of(const topology& what) {
 struct pipeline_pins {
   std::string models;
   std::string modes;
-  std::string places;
   std::string dtypes;
   /// Empty where all layers are optimized as asked for.
   std::string plain;
@@ -157,8 +133,7 @@ expected<pipeline_pins> pins_of_pipelines(const checked_run& run, const std::vec
     const cut_options& options = pipeline.options;
     const auto content = TROUPE_TRY(pipeline.model.identity(options, name));
     append(made.models, " ", content);
-    append(made.modes, ",", optimize_text(options.optimize));
-    if (options.optimize == optimize_mode::stage) append(made.places, " ", boundaries_of(run, name, layers));
+    append(made.modes, ",", options.optimize == optimize_mode::none ? "none" : "graph");
     if (options.optimize != optimize_mode::none && !plain.empty()) {
       const auto of = plain.find(name);
       const std::vector<std::size_t> numbers(of == plain.end()
@@ -204,11 +179,9 @@ std::optional<std::uint32_t> journaled_threads(const std::string& path) {
 journaled_choices journaled_choices_of(const topology& what, const journal_options& journal) {
   journaled_choices found;
   if (!journal.resume) return found;
-  std::istringstream cuts(journal_pin_of(journal.file, cuts_pin).value_or(""));
   std::istringstream plain(journal_pin_of(journal.file, plain_pin).value_or(""));
   for (const auto& [name, pipeline] : what.parts().pipelines) {  // in the order in which pins_of() writes them
     std::string word;
-    if (pipeline.options.optimize == optimize_mode::stage && cuts >> word) found.cuts.emplace(name, word);
     if (pipeline.options.optimize != optimize_mode::none && plain >> word) found.plain.emplace(name, word);
   }
   return found;
@@ -244,7 +217,6 @@ expected<journal_pins> pins_of(const checked_run& run, const data_set& data,
                        {"libtorch", TORCH_VERSION},
                        {"processor", this_processor()},
                        {"kernels", kernels()}};
-  if (!pipelines.places.empty()) pins.push_back({cuts_pin, pipelines.places});
   if (!pipelines.plain.empty()) pins.push_back({plain_pin, pipelines.plain});
   if (!pipelines.dtypes.empty()) pins.push_back({"dtype", pipelines.dtypes});
   if (const std::string devices = devices_of(what); !devices.empty()) pins.push_back({"device", devices});

@@ -26,9 +26,6 @@ namespace troupe {
 
 /// What a resumed run takes from its journal, by pipeline, unchecked; nothing where the journal says none.
 struct journaled_choices {
-  /// Boundaries, "0,4,15". Only where bits depend on the cut (optimize_mode::stage). Measured again, they could be
-  /// others.
-  std::map<std::string, std::string> cuts = {};
   /// Layers that run as they stand (plain_text()).
   std::map<std::string, std::string> plain = {};
 };

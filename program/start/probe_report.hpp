@@ -20,9 +20,11 @@ struct cut_report {
   std::string cut_by = {};
   /// layer_choice::plain.
   std::vector<std::uint64_t> plain_layers = {};
+  /// cut_places::inputs.
+  std::vector<std::string> inputs = {};
   /// "0 Conv2d" for each layer, by part.
   std::vector<std::vector<std::string>> layers;
-  /// What each part is warmed up with, one tensor; null: with nothing.
+  /// What each part is warmed up with; null: with nothing.
   std::vector<payload_ptr> warm_up;
 };
 

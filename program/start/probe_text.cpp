@@ -45,7 +45,8 @@ json to_json(const cut_report& cut, const std::vector<tensor_place>& places, std
     warm_up.push_back({places[next].begin, places[next].bytes});
   }
   return {{"name", cut.name},     {"boundaries", cut.boundaries}, {"plain_layers", cut.plain_layers},
-          {"layers", cut.layers}, {"warm_up", warm_up},           {"cut_by", cut.cut_by}};
+          {"inputs", cut.inputs}, {"layers", cut.layers},         {"warm_up", warm_up},
+          {"cut_by", cut.cut_by}};
 }
 
 cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
@@ -57,6 +58,8 @@ cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
   for (const json& each : list(member(value, "plain_layers"), limits::layers_max, "plain_layers")) {
     cut.plain_layers.push_back(number(each, "plain_layers"));
   }
+  for (const json& each : list(member(value, "inputs"), limits::ports_max, "inputs"))
+    cut.inputs.push_back(text(each, "inputs"));
   for (const json& part : list(member(value, "layers"), limits::stages_max, "layers")) {
     auto& names = cut.layers.emplace_back();
     for (const json& each : list(part, limits::layers_max, "layers")) names.push_back(text(each, "layers"));

@@ -96,21 +96,22 @@ cut_report report_of(const cut_model& model, std::string name) {
   cut_report made{.name = std::move(name), .boundaries = {}, .layers = {}, .warm_up = {}};
   made.cut_by = model.places.cut_by;
   made.boundaries.assign(model.places.boundaries.begin(), model.places.boundaries.end());
+  made.inputs = model.places.inputs;
   made.plain_layers.assign(model.places.choice.plain.begin(), model.places.choice.plain.end());
   for (std::size_t part = 0; part < model.places.warm_up.size(); ++part) {
-    const at::Tensor& input = model.places.warm_up[part];
+    const graph_values& input = model.places.warm_up[part];
     made.layers.push_back(model.layer_names(part));
-    made.warm_up.push_back(input.defined() ? make_tensors(input) : nullptr);
+    made.warm_up.push_back(input.empty() ? nullptr : std::make_shared<const tensor_set>(input));
   }
   return made;
 }
 
 cut_places places_of(const cut_report& cut) {
   cut_places found{.boundaries = {cut.boundaries.begin(), cut.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
+  found.inputs = cut.inputs;
   found.choice.plain.assign(cut.plain_layers.begin(), cut.plain_layers.end());
-  for (const payload_ptr& each : cut.warm_up) {
-    found.warm_up.push_back(each ? as_tensors(each).single() : at::Tensor());
-  }
+  for (const payload_ptr& each : cut.warm_up)
+    found.warm_up.push_back(each ? as_tensors(each).tensors() : graph_values());
   return found;
 }
 
@@ -122,6 +123,7 @@ assignment_data assignment_of(const cut_report& cut, std::uint32_t threads, std:
   return {.threads = threads,
           .boundaries = cut.boundaries,
           .plain_layers = std::move(plain),
+          .inputs = cut.inputs,
           .warm_up = cut.warm_up[part],
           .layers = listed(cut.layers[part])};
 }

@@ -10,9 +10,9 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/start/sinks.hpp"
-#include "runtime/model/layer_code.hpp"
 #include "runtime/model/output_difference.hpp"
 #include "runtime/model/stopped_early.hpp"
+#include "runtime/tensor/faithful_copy.hpp"
 #include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/wiring/make_wiring.hpp"
@@ -27,12 +27,6 @@ std::uint64_t bytes_of(const payload_ptr& payload) {
     bytes += each.numel() * each.element_size();  // also of sparse tensors
   }
   return bytes;
-}
-
-/// A journal of other models, or for another number of stages, is refused when it is opened (E0801).
-bool is_cut(const std::string& boundaries, std::size_t layers, std::uint32_t stages) {
-  const auto method = parse_partition_method(boundaries);
-  return method && method->parts() == stages && method->boundaries.back() == layers;
 }
 
 /// In an engine nothing waits for a device; here nothing else is to be done.
@@ -180,15 +174,13 @@ std::vector<activation> topology_probe::inputs_of(stage_index node) const {
   return inputs;
 }
 
-expected<at::Tensor> topology_probe::sample_for(const cut_node& part, const activation& input) const {
-  if (!has_sample_ || input.is_empty_part()) return at::Tensor();
-  const cut_pipeline& asked = run_.parts().pipelines.at(part.pipeline);
-  const auto dtype = asked.options.dtype;
-  return single_input({to_named(input.tensors), {}}, asked.model.name_or(part.pipeline))
-      .map([&](const at::Tensor& only) {
-        const at::Tensor here = only.cpu();  // where layers are tried and timed; the stage before may be on a device
-        return dtype && here.is_floating_point() ? here.to(*dtype) : here;
-      });
+payload_ptr topology_probe::sample_for(const cut_node& part, const activation& input) const {
+  if (!has_sample_ || input.is_empty_part()) return nullptr;
+  const auto dtype = run_.parts().pipelines.at(part.pipeline).options.dtype;
+  return each_tensor(input.tensors, [&](const at::Tensor& one) {
+    const at::Tensor here = one.cpu();  // where layers are tried and timed; the stage before may be on a device
+    return dtype && here.is_floating_point() ? here.to(*dtype) : here;
+  });
 }
 
 cut_request topology_probe::request_for(const cut_node& part, std::size_t layers, bool has_input) const {
@@ -197,24 +189,18 @@ cut_request topology_probe::request_for(const cut_node& part, std::size_t layers
     request.journaled_plain = parse_plain(plain->second, layers);
   }
   const auto asked = parse_partition_method(request.partition);
-  if (!asked || !may_be_measured(*asked)) return request;
-  const auto journaled = journaled_.cuts.find(part.pipeline);
-  if (journaled != journaled_.cuts.end() && is_cut(journaled->second, layers, request.stages)) {
-    request.partition = journaled->second;
-  } else if (has_sample_ && !has_input) {
-    request.partition = "parameters";
-  }
+  if (asked && may_be_measured(*asked) && has_sample_ && !has_input) request.partition = "parameters";
   return request;
 }
 
 expected<void> topology_probe::cut_here(const cut_node& part, const activation& input, const std::stop_token& stop) {
   const cut_pipeline& asked = run_.parts().pipelines.at(part.pipeline);
   auto model = TROUPE_TRY(asked.model.open(asked.options, part.pipeline));
-  const auto sample = TROUPE_TRY(sample_for(part, input));
-  const cut_request request = request_for(part, model->weights().size(), sample.defined());
-  return cut(std::move(model), request, sample, stop).map([&](cut_model made) {
-    bodies_.add(part.pipeline, std::move(made));
-  });
+  const payload_ptr sample = sample_for(part, input);
+  model->bind(names_of_inputs(sample));
+  const cut_request request = request_for(part, model->layers().size(), sample != nullptr);
+  bodies_.add(part.pipeline, TROUPE_TRY(cut(std::move(model), request, sample, stop)));
+  return {};
 }
 
 std::uint64_t topology_probe::between_bytes() const {

@@ -44,7 +44,7 @@ class topology_probe {
   [[nodiscard]] expected<void> probe_node(stage_index node, const probe_note& note, const std::stop_token& stop);
   [[nodiscard]] expected<void> cut_here(const cut_node& part, const activation& input, const std::stop_token& stop);
   [[nodiscard]] cut_request request_for(const cut_node& part, std::size_t layers, bool has_input) const;
-  [[nodiscard]] expected<at::Tensor> sample_for(const cut_node& part, const activation& input) const;
+  [[nodiscard]] payload_ptr sample_for(const cut_node& part, const activation& input) const;
   [[nodiscard]] expected<void> compute(stage_index node, std::span<const activation> inputs);
   [[nodiscard]] expected<void> repeat(stage_index node, stage_body& body, std::span<const activation> inputs);
   [[nodiscard]] std::vector<activation> inputs_of(stage_index node) const;

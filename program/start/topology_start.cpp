@@ -144,7 +144,7 @@ class starter {
 
   expected<void> cut_as(const std::string& name, const cut_pipeline& asked, const cut_report& reported) {
     auto model = TROUPE_TRY(asked.model.open(asked.options, name));
-    return cut_at(std::move(model), bodies_.request_of(asked), places_of(reported), std::nullopt, options_.stop)
+    return cut_at(std::move(model), bodies_.request_of(asked), places_of(reported))
         .map([&](cut_model made) { bodies_.add(name, std::move(made)); });
   }
 

@@ -55,14 +55,14 @@ expected<std::shared_ptr<stage_body>> make_assigned_body(const checked_run& run,
   const cut_pipeline& asked = run.parts().pipelines.at(part->pipeline);
   auto model = TROUPE_TRY(prepared ? expected<layered_model_ptr>(std::move(prepared))
                                    : asked.model.open(asked.options, part->pipeline));
-  const auto input = TROUPE_TRY(warm_up_of(warm_up, to.incarnation > 0));
   cut_request request = bodies.request_of(asked);
   request.threads = to.threads;
   cut_places places{.boundaries = {to.boundaries.begin(), to.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
   places.warm_up.resize(request.stages);
-  places.warm_up.at(part->part) = input;
+  places.warm_up.at(part->part) = warm_up_of(warm_up, to.incarnation > 0);
+  places.inputs = to.inputs;
   places.choice.plain.assign(to.plain_layers.begin(), to.plain_layers.end());
-  auto made = TROUPE_TRY(cut_at(std::move(model), request, std::move(places), part->part));
+  auto made = TROUPE_TRY(cut_at(std::move(model), request, std::move(places)));
   bodies.add(part->pipeline, std::move(made));
   return bodies.make(to.address);
 }
@@ -74,9 +74,8 @@ void prepare_pipelines(const checked_run& run, spare_models& spare) {
     if (files.empty()) continue;
     spare.prepare(name, files, [&, name = name, asked = &asked]() -> expected<layered_model_ptr> {
       auto model = asked->model.open(asked->options, name);
-      const bool is_optimized = asked->options.optimize == optimize_mode::layer && asked->options.device == "cpu";
-      if (!model || !is_optimized) return model;
-      return (*model)->prepare({}).map([&] { return std::move(*model); });
+      if (model && asked->options.optimize != optimize_mode::none) (*model)->optimize(asked->options.device != "cpu");
+      return model;
     });
   }
 }

@@ -18,7 +18,9 @@ namespace {
 
 /// Only the name is judged here; whether it suits the data is seen when they are open.
 constexpr std::uint32_t any_classes = 10;
-const std::vector<std::string> optimize_names = {"layer", "stage", "none"};
+const std::vector<std::string> optimize_names = {"graph", "none"};
+/// Names of earlier versions, for graph.
+const std::vector<std::string> former_optimize_names = {"layer", "stage"};
 const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp", "nccl"};
 const std::vector<std::string> log_formats = {"text", "json"};
 const std::vector<std::string> log_levels = {"debug", "info", "warning", "error"};
@@ -57,7 +59,8 @@ void check_data_kind(const option_value& value, std::vector<value_problem>& prob
 }
 
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems) {
-  check_name(value, "optimize mode", optimize_names, problems);
+  if (!is_known(std::get<std::string>(value), former_optimize_names))
+    check_name(value, "optimize mode", optimize_names, problems);
 }
 
 void check_transport(const option_value& value, std::vector<value_problem>& problems) {
@@ -116,6 +119,7 @@ std::string optimize_name(optimize_mode mode) {
 }
 
 optimize_mode optimize_of(const std::string& name) {
+  if (is_known(name, former_optimize_names)) return optimize_mode::graph;
   const auto found = std::find(optimize_names.begin(), optimize_names.end(), name);
   TROUPE_CHECK(found != optimize_names.end(), "only checked values are set");
   return static_cast<optimize_mode>(found - optimize_names.begin());

@@ -148,7 +148,7 @@ const std::array options_in_order = {
         "threads", k::count_or_auto, "N|auto", 1, limits::threads_max, "1",
         "Intra-op threads per stage; auto is max(1, cores / (stages x replicas))"),
     row<optimize>("optimize", k::text, "MODE", 0, 0, "layer",
-                  "Freeze and fuse: layer by layer, each stage as a whole, or none", &check_optimize_mode),
+                  "Rewrite the graph of the model, so that it runs faster: graph, or none", &check_optimize_mode),
     row<plain<std::string, &o::partition>>(
         "partition", k::text, "METHOD", 0, 0, "auto",
         "Where to cut: auto, uniform, parameters, type:REGEX, profile, or boundaries such as 0,4,15",

@@ -38,6 +38,7 @@ class layer_search {
 
   std::vector<graph_layer> run() {
     take_apart(nullptr, {.begin = 0, .end = steps_.size()});
+    if (layers_.empty()) layers_.push_back({.name = "model", .type = "model"});  // it gives back its inputs
     merge_uncut();
     return std::move(layers_);
   }
@@ -223,9 +224,12 @@ std::vector<graph_layer> find_layers(const operator_graph& model, const live_val
   return layers;
 }
 
+std::string title_of(const graph_layer& layer) {
+  return layer.name == layer.type ? layer.type : layer.name + " " + layer.type;
+}
+
 std::string layer_text(std::size_t index, const graph_layer& layer) {
-  const std::string name = layer.name == layer.type ? layer.type : layer.name + " " + layer.type;
-  return "layer " + std::to_string(index) + " (" + name + ")";
+  return "layer " + std::to_string(index) + " (" + title_of(layer) + ")";
 }
 
 }  // namespace troupe

@@ -34,6 +34,8 @@ struct graph_layer {
 /// cut are one layer.
 std::vector<graph_layer> find_layers(const operator_graph& model, const live_values& live, layer_unit between);
 
+/// "features.0 Conv2d"; "flatten" where both are the same.
+std::string title_of(const graph_layer& layer);
 /// "layer 3 (features.0 Conv2d)", as every error and report calls it.
 std::string layer_text(std::size_t index, const graph_layer& layer);
 

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "runtime/graph/graph_code.hpp"
 #include "runtime/graph/graph_layers.hpp"
+#include "runtime/graph/graph_part.hpp"
 
 namespace troupe {
 
@@ -13,8 +15,8 @@ namespace troupe {
 class layered_graph {
  public:
   layered_graph(operator_graph model, layer_unit unit);
-  /// A graph that rewrites have made of `plain`'s, marked by mark_layers() before. It has the same layers; those whose
-  /// operators went to another one are empty.
+  /// A graph that rewrites have made of plain.copy(). It has the same layers; those whose operators went to another one
+  /// are empty.
   layered_graph(operator_graph rewritten, const layered_graph& plain);
   layered_graph(const layered_graph&) = delete;
   layered_graph& operator=(const layered_graph&) = delete;
@@ -25,10 +27,12 @@ class layered_graph {
   /// Whether a stage can begin in front of the layer.
   [[nodiscard]] bool can_begin(std::size_t layer) const { return !live_.objection(layers_.at(layer).begin); }
 
-  /// The layers [begin, end) as code.
-  [[nodiscard]] graph_code code_of(std::size_t begin, std::size_t end, c10::Device device = c10::DeviceType::CPU) const;
+  /// The layers [begin, end). Stages begin and end where they can.
+  [[nodiscard]] graph_part part(std::size_t begin, std::size_t end, c10::Device device = c10::DeviceType::CPU) const;
   /// The values that cross the front of layer `at`, or the end of the model.
   [[nodiscard]] std::span<torch::jit::Value* const> crossing(std::size_t at) const;
+  /// A copy for rewrites.
+  [[nodiscard]] operator_graph copy() const;
 
  private:
   [[nodiscard]] std::size_t place_of(std::size_t layer) const;
@@ -40,7 +44,7 @@ class layered_graph {
 
 using layered_graph_ptr = std::shared_ptr<const layered_graph>;
 
-/// A copy of the graph for rewrites, whose steps know by their scope which layer they belong to.
-operator_graph mark_layers(const layered_graph& plain);
+/// "layer 3 (features.0 Conv2d)": the layer that a step of such a graph, or of a part of it, belongs to.
+std::string layer_of_step(torch::jit::Node& step);
 
 }  // namespace troupe

@@ -1,36 +1,17 @@
 #include "runtime/model/expected_input.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "runtime/model/chain_graph.hpp"
 #include "runtime/model/libtorch_error.hpp"
 
 namespace troupe {
 namespace {
 
 using torch::jit::Node;
-using torch::jit::Value;
-
-/// The tensor behind a value: a chain of attributes of the module, or a constant.
-std::optional<at::Tensor> tensor_behind(const Value* value, const Value* self, const torch::jit::Module& module) {
-  if (const auto constant = torch::jit::toIValue(value)) {
-    return constant->isTensor() ? std::optional(constant->toTensor()) : std::nullopt;
-  }
-  std::vector<std::string> path;
-  for (; value != self; value = value->node()->inputs()[0]) {
-    if (value->node()->kind() != c10::prim::GetAttr) return std::nullopt;
-    path.push_back(value->node()->s(c10::attr::name));
-  }
-  c10::IValue found = module._ivalue();
-  for (auto name = path.rbegin(); name != path.rend(); ++name) {
-    if (!found.isObject()) return std::nullopt;
-    found = found.toObject()->getAttr(*name);
-  }
-  return found.isTensor() ? std::optional(found.toTensor()) : std::nullopt;
-}
 
 std::string convolution_input(const Node& node, const at::Tensor& weight) {
   static constexpr std::array<std::string_view, 3> space{", L]", ", H, W]", ", D, H, W]"};
@@ -56,23 +37,25 @@ std::optional<std::string> input_of(const Node& node, const at::Tensor& weight) 
 
 }  // namespace
 
-std::optional<std::string> expected_input(const torch::jit::Module& module) {
-  const auto graph = inlined_forward(module);
-  const Value* self = graph->inputs()[0];
-  for (const torch::jit::Use& use : graph->inputs()[1]->uses()) {
-    const Node& node = *use.user;
-    if (use.offset != 0 || node.inputs().size() < 2) continue;
-    if (const auto weight = tensor_behind(node.inputs()[1], self, module)) {
-      if (auto shape = input_of(node, *weight)) return shape;
-    }
+std::optional<std::string> expected_input(const layered_graph& graph, std::size_t layer) {
+  const std::vector<Node*> steps = steps_of(*graph.model().graph);
+  const auto crossing = graph.crossing(layer);
+  const graph_layer& one = graph.layers().at(layer);
+  for (std::size_t step = one.begin; step < one.end; ++step) {
+    const Node& node = *steps[step];
+    if (node.inputs().size() < 2 || std::ranges::find(crossing, node.inputs()[0]) == crossing.end()) continue;
+    const auto weight = torch::jit::toIValue(node.inputs()[1]);
+    if (!weight || !weight->isTensor() || !weight->toTensor().defined()) continue;
+    if (auto shape = input_of(node, weight->toTensor())) return shape;
   }
   return std::nullopt;
 }
 
-std::optional<at::ScalarType> weights_type(const torch::jit::Module& module) {
+std::optional<at::ScalarType> weights_type(const layered_graph& graph, std::size_t layer) {
+  const std::vector<Node*> steps = steps_of(*graph.model().graph);
   std::vector<at::Tensor> tensors;
-  for (const at::Tensor& each : module.parameters()) tensors.push_back(each);
-  for (const at::Tensor& each : module.buffers()) tensors.push_back(each);
+  for (std::size_t step = graph.layers().at(layer).begin; step < graph.layers()[layer].end; ++step)
+    each_constant(*steps[step], [&](const at::Tensor& one) { tensors.push_back(one); });
   return floating_type_of(tensors);
 }
 

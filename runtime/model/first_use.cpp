@@ -7,51 +7,43 @@
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
 
+#include "messages/check.hpp"
 #include "messages/limits.hpp"
-#include "runtime/model/optimize.hpp"
+#include "runtime/graph/graph_code.hpp"
+#include "runtime/graph/layered_graph.hpp"
+#include "runtime/model/lower_module.hpp"
 
 namespace troupe {
 namespace {
 
-layer make_tiny(const char* name, const char* forward, at::IntArrayRef weight) {
-  torch::jit::Module module(name);
-  module.register_parameter("weight", at::zeros(weight), false);
-  module.register_parameter("bias", at::zeros(weight.front()), false);
-  module.define(forward);
+operator_graph make_tiny_model() {
+  torch::jit::Module module("first_use");
+  module.register_parameter("filter", at::zeros({8, 4, 3, 3}), false);
+  module.register_parameter("weight", at::zeros({8, 32}), false);
+  module.register_parameter("bias", at::zeros({8}), false);
+  module.define(
+      "def forward(self, x):\n"
+      "  x = torch.relu(torch.conv2d(x, self.filter, self.bias))\n"
+      "  return torch.linear(torch.flatten(x, 1), self.weight, self.bias)\n");
   module.eval();
-  layer made;
-  made.name = name;
-  made.type = name;
-  made.module = module;
-  return made;
+  auto lowered = lower_module(module, "first use");
+  TROUPE_CHECK(lowered.has_value(), "the tiny model is a right one");
+  return std::move(*lowered);
 }
 
-layer_chain make_tiny_chain() {
-  return {
-      "first use",
-      {make_tiny("convolution", "def forward(self, x):\n  return torch.relu(torch.conv2d(x, self.weight, self.bias))\n",
-                 {8, 4, 3, 3}),
-       make_tiny("linear",
-                 "def forward(self, x):\n  return torch.linear(torch.flatten(x, 1), self.weight, self.bias)\n",
-                 {8, 32})}};
-}
-
-void run_tiny_chain(layer_chain chain, c10::Device device) {
-  for (layer& each : chain.layers) each.module.to(device);
-  auto optimized = optimize_layers(chain);
-  if (!optimized) return;
+void run_tiny_model(c10::Device device) {
+  const layered_graph graph(make_tiny_model(), layer_unit::modules);
+  const graph_code code(graph.part(0, graph.layers().size(), device));
   const c10::InferenceMode inference;
-  for (std::uint32_t i = 0; i < limits::profile_warm_up_passes; ++i) {
-    at::Tensor value = at::zeros({1, 4, 4, 4}, at::TensorOptions(device));
-    for (layer& each : optimized->layers) value = each.module.forward({value}).toTensor();
-  }
+  for (std::uint32_t i = 0; i < limits::profile_warm_up_passes; ++i)
+    static_cast<void>(code.run({at::zeros({1, 4, 4, 4}, at::TensorOptions(device))}));
 }
 
 void use_once(c10::Device device) {
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
   try {
-    run_tiny_chain(make_tiny_chain(), device);
+    run_tiny_model(device);
   } catch (const std::exception&) {
     // then the first real use is the first one
   }

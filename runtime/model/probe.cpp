@@ -1,5 +1,6 @@
 #include "runtime/model/probe.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <sstream>
 #include <utility>
@@ -7,8 +8,9 @@
 #include <c10/core/InferenceMode.h>
 
 #include "messages/try.hpp"
+#include "runtime/graph/graph_code.hpp"
 #include "runtime/model/expected_input.hpp"
-#include "runtime/model/layer_code.hpp"
+#include "runtime/model/guilty_step.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/tensor/tensor_description.hpp"
@@ -21,7 +23,14 @@ constexpr auto probe_fix =
     "batch size of its example input built in";
 
 std::string description(const at::Tensor& tensor) {
+  if (!tensor.defined()) return "nothing";
   return to_string(tensor.sizes().vec()) + " of " + c10::toString(tensor.scalar_type());
+}
+
+/// The tensor that was made last, numbers left aside.
+const at::Tensor& last_tensor(const graph_values& values) {
+  const auto found = std::find_if(values.rbegin(), values.rend(), [](const at::Tensor& one) { return one.dim() > 0; });
+  return found == values.rend() ? values.back() : *found;
 }
 
 std::string layout_name(const at::Tensor& tensor) {
@@ -30,20 +39,31 @@ std::string layout_name(const at::Tensor& tensor) {
   return text.str();
 }
 
-tl::unexpected<error> rejection(const layer_chain& chain, const layer& one, const at::Tensor& samples,
-                                const at::Tensor& found, const std::exception& caught) {
+/// What the model is given, by one tensor of it.
+struct given_sample {
+  at::Tensor first;
+  std::int64_t rows = 0;
+};
+
+tl::unexpected<error> rejection(const layered_graph& graph, std::size_t layer, const graph_values& values,
+                                const given_sample& sample, const std::exception& caught) {
+  const guilty_step guilty = find_guilty(graph.part(layer, layer + 1), values);
+  const at::Tensor found = values.empty() ? at::Tensor() : last_tensor(values);
   std::string cause = "the layer does not accept the sample: found an input of shape " + description(found);
-  if (const auto wanted = expected_input(one.module)) cause += ", expected " + *wanted;
-  return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(one),
-              cause + ": " + libtorch_message(caught),
-              libtorch_fix(caught, probe_fix,
-                           {.input = found, .data = samples.scalar_type(), .weights = weights_type(one.module)}));
+  if (const auto wanted = expected_input(graph, layer)) cause += ", expected " + *wanted;
+  if (!guilty.step.empty()) cause += ", in " + guilty.step;
+  return fail(
+      error_code::model_rejects_sample, graph.model().file + ", " + layer_text(layer, graph.layers()[layer]),
+      cause + ": " + libtorch_message(caught),
+      libtorch_fix(caught, probe_fix,
+                   {.input = found, .data = sample.first.scalar_type(), .weights = weights_type(graph, layer)}));
 }
 
 /// Every layer may be the last of a stage, so what it gives must be able to go to another process.
-expected<void> check_output(const layer_chain& chain, const layer& one, const at::Tensor& value) {
+expected<void> check_output(const layered_graph& graph, std::size_t layer, const at::Tensor& value) {
   const auto refuse = [&](std::string cause, std::string fix) {
-    return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(one), std::move(cause), std::move(fix));
+    return fail(error_code::model_rejects_sample, graph.model().file + ", " + layer_text(layer, graph.layers()[layer]),
+                std::move(cause), std::move(fix));
   };
   if (value.layout() != at::kStrided) {
     return refuse("the layer gives a tensor of layout " + layout_name(value) + ", and dense ones pass between layers",
@@ -59,6 +79,35 @@ expected<void> check_output(const layer_chain& chain, const layer& one, const at
                 "let the layer give a dense tensor of floating-point numbers or integers");
 }
 
+/// Of several outputs those that are scored are looked at when they are.
+expected<void> check_only_output(const layered_graph& graph, const at::Tensor& value, const given_sample& sample) {
+  const std::size_t last = graph.layers().size() - 1;
+  const std::string where = graph.model().file + ", " + layer_text(last, graph.layers()[last]);
+  if (value.dim() < 1 || value.size(0) != sample.rows) {
+    return fail(error_code::model_rejects_sample, where,
+                "the model gives " + description(value) + " for an input of shape " + description(sample.first) +
+                    ": dimension 0 must stay the number of samples",
+                probe_fix);
+  }
+  if (value.is_quantized()) {
+    return fail(error_code::model_rejects_sample, where, "the model gives a quantized tensor, and metrics read numbers",
+                "end the model with a torch.ao.quantization.DeQuantStub, or with dequantize()");
+  }
+  return {};
+}
+
+passing_values shapes_of(const graph_values& values, const layered_graph& graph, std::size_t place) {
+  const auto crossing = graph.crossing(place);
+  passing_values made;
+  for (std::size_t at = 0; at < values.size(); ++at) {
+    made.push_back({.shape = std::nullopt, .bytes = values[at].nbytes()});
+    const bool is_end = place == graph.layers().size();  // an output may leave the model twice
+    if (is_end || crossing[at]->type()->kind() == c10::TypeKind::TensorType)
+      made.back().shape = values[at].sizes().vec();
+  }
+  return made;
+}
+
 }  // namespace
 
 std::string to_string(const std::vector<std::int64_t>& sizes) {
@@ -67,33 +116,31 @@ std::string to_string(const std::vector<std::int64_t>& sizes) {
   return text + "]";
 }
 
-expected<std::vector<layer_shape>> probe_chain(const layer_chain& chain, const at::Tensor& samples,
-                                               const std::stop_token& stop) {
+std::uint64_t bytes_of(const passing_values& all) {
+  std::uint64_t bytes = 0;
+  for (const passing_value& each : all) bytes += each.bytes;
+  return bytes;
+}
+
+expected<std::vector<passing_values>> probe_layers(const layered_graph& graph, const graph_values& inputs,
+                                                   const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  std::vector<layer_shape> shapes;
-  at::Tensor value = samples;
-  for (const layer& one : chain.layers) {
-    if (stop.stop_requested()) return stopped_early(chain.file);
-    const at::Tensor input = value;
+  const given_sample sample{inputs.front(), inputs.front().dim() == 0 ? 0 : inputs.front().size(0)};
+  std::vector<passing_values> shapes;
+  graph_values values = inputs;
+  for (std::size_t layer = 0; layer < graph.layers().size(); ++layer) {
+    if (stop.stop_requested()) return stopped_early(graph.model().file);
+    shapes.push_back(shapes_of(values, graph, layer));
+    const graph_values before = values;
     try {
-      value = layer_code(one).run(input);
+      values = graph_code(graph.part(layer, layer + 1)).run(values);
     } catch (const std::exception& caught) {
-      return rejection(chain, one, samples, input, caught);
+      return rejection(graph, layer, before, sample, caught);
     }
-    TROUPE_TRY(check_output(chain, one, value));
-    shapes.push_back({input.sizes().vec(), value.sizes().vec(), value.nbytes()});
+    for (const at::Tensor& each : values) TROUPE_TRY(check_output(graph, layer, each));
   }
-  if (value.dim() < 1 || value.size(0) != samples.size(0)) {
-    return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(chain.layers.back()),
-                "the model gives " + description(value) + " for an input of shape " + description(samples) +
-                    ": dimension 0 must stay the number of samples",
-                probe_fix);
-  }
-  if (value.is_quantized()) {
-    return fail(error_code::model_rejects_sample, chain.file + ", " + to_string(chain.layers.back()),
-                "the model gives a quantized tensor, and metrics read numbers",
-                "end the model with a torch.ao.quantization.DeQuantStub, or with dequantize()");
-  }
+  shapes.push_back(shapes_of(values, graph, graph.layers().size()));
+  if (values.size() == 1) TROUPE_TRY(check_only_output(graph, values.front(), sample));
   return shapes;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <memory>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -12,7 +11,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/model/layer_code.hpp"
+#include "runtime/graph/graph_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/start_thread.hpp"
@@ -33,44 +32,46 @@ double median(std::vector<double> values) {
 }
 
 /// Per layer its times, one per pass; nothing if it was told to stop. `at` tells how far the last pass came.
-std::vector<std::vector<double>> time_passes(const std::vector<timed_step>& steps, const at::Tensor& micro_batch,
+std::vector<std::vector<double>> time_passes(const std::vector<graph_code>& layers, const graph_values& micro_batch,
                                              const std::stop_token& stop, std::chrono::milliseconds budget,
                                              std::size_t& at) {
-  std::vector<std::vector<double>> times(steps.size());
+  std::vector<std::vector<double>> times(layers.size());
   auto start = clock_type::now();
   for (std::uint32_t pass = 0; pass < limits::profile_warm_up_passes + limits::profile_passes_max; ++pass) {
     const bool measured = pass >= limits::profile_warm_up_passes;
     if (pass == limits::profile_warm_up_passes) start = clock_type::now();
     const bool enough = pass >= limits::profile_warm_up_passes + limits::profile_passes_min;
     if (enough && clock_type::now() - start > budget) break;
-    at::Tensor value = micro_batch;
-    for (at = 0; at < steps.size(); ++at) {
+    graph_values values = micro_batch;
+    for (at = 0; at < layers.size(); ++at) {
       if (stop.stop_requested()) return {};
       const auto begin = clock_type::now();
-      value = steps[at].run(std::move(value));
+      values = layers[at].run(std::move(values));
       if (measured) times[at].push_back(seconds_since(begin));
     }
   }
   return times;
 }
 
-expected<std::vector<double>> measure(const std::string& model,
-                                      const std::function<std::vector<timed_step>()>& make_steps,
-                                      const at::Tensor& micro_batch, std::uint32_t threads, const std::stop_token& stop,
+expected<std::vector<double>> measure(const layered_graph& graph, const graph_values& micro_batch,
+                                      std::uint32_t threads, const std::stop_token& stop,
                                       std::chrono::milliseconds budget) {
   at::get_num_threads();
   at::set_num_threads(static_cast<int>(threads));
   const c10::InferenceMode inference;
-  std::vector<timed_step> steps;
   std::size_t at = 0;
   try {
-    steps = make_steps();
+    std::vector<graph_code> layers;
+    for (std::size_t layer = 0; layer < graph.layers().size(); ++layer)
+      layers.emplace_back(graph.part(layer, layer + 1));
     std::vector<double> seconds;
-    for (auto& times : time_passes(steps, micro_batch, stop, budget, at)) seconds.push_back(median(std::move(times)));
-    if (seconds.empty()) return stopped_early(model);
+    for (auto& times : time_passes(layers, micro_batch, stop, budget, at)) seconds.push_back(median(std::move(times)));
+    if (seconds.empty()) return stopped_early(graph.model().file);
     return seconds;
   } catch (const std::exception& caught) {
-    return fail(error_code::forward_failed, at < steps.size() ? model + ", " + steps[at].name : model,
+    const std::string& model = graph.model().file;
+    return fail(error_code::forward_failed,
+                at < graph.layers().size() ? model + ", " + layer_text(at, graph.layers()[at]) : model,
                 "forward failed while layers were timed: " + libtorch_message(caught),
                 "use a smaller --micro-batch if memory ran out, or --partition parameters");
   }
@@ -78,31 +79,13 @@ expected<std::vector<double>> measure(const std::string& model,
 
 }  // namespace
 
-expected<std::vector<double>> profile_layers(const layer_chain& chain, const at::Tensor& micro_batch,
+expected<std::vector<double>> profile_layers(const layered_graph& graph, const graph_values& micro_batch,
                                              std::uint32_t threads, const std::stop_token& stop,
                                              std::chrono::milliseconds budget) {
-  TROUPE_CHECK(!chain.layers.empty(), "profiling follows loading");
-  const auto make_steps = [&] {
-    std::vector<timed_step> steps;
-    std::vector<layer_code> codes = code_of(chain.layers);
-    for (std::size_t index = 0; index < codes.size(); ++index) {
-      const auto code = std::make_shared<layer_code>(std::move(codes[index]));
-      steps.push_back(
-          {to_string(chain.layers[index]), [code](at::Tensor input) { return code->run(std::move(input)); }});
-    }
-    return steps;
-  };
-  return profile_steps(chain.file, make_steps, micro_batch, threads, stop, budget);
-}
-
-expected<std::vector<double>> profile_steps(const std::string& model,
-                                            const std::function<std::vector<timed_step>()>& make_steps,
-                                            const at::Tensor& micro_batch, std::uint32_t threads,
-                                            const std::stop_token& stop, std::chrono::milliseconds budget) {
-  TROUPE_CHECK(threads >= 1, "profiling follows the resolution of threads");
+  TROUPE_CHECK(threads >= 1 && !graph.layers().empty(), "profiling follows loading and the resolution of threads");
   expected<std::vector<double>> result;
-  auto measuring =
-      TROUPE_TRY(start_thread(model, [&] { result = measure(model, make_steps, micro_batch, threads, stop, budget); }));
+  auto measuring = TROUPE_TRY(
+      start_thread(graph.model().file, [&] { result = measure(graph, micro_batch, threads, stop, budget); }));
   measuring.join();
   return result;
 }

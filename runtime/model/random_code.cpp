@@ -3,23 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <set>
 #include <string_view>
-#include <unordered_map>
 
 #include <torch/csrc/jit/ir/constants.h>
-#include <torch/csrc/jit/passes/constant_propagation.h>
-
-#include "runtime/graph/operator_graph.hpp"
-#include "runtime/model/chain_graph.hpp"
 
 namespace troupe {
 namespace {
 
 using torch::jit::Block;
 using torch::jit::Node;
-using torch::jit::Value;
-namespace prim = c10::prim;
 
 /// Arguments that decide whether an operator draws, by the names that LibTorch gives them.
 constexpr std::array<std::string_view, 2> switches = {"train", "training"};
@@ -33,42 +25,6 @@ void each_node(Block* block, const std::function<void(Node*)>& see) {
     for (Block* inner : node->blocks()) each_node(inner, see);
   }
 }
-
-/// Puts truth values and numbers of the module and its children in the place of their attributes, but for those that
-/// forward sets.
-class known_attributes {
- public:
-  known_attributes(torch::jit::Graph& graph, const torch::jit::Module& module) : graph_(graph) {
-    owners_.emplace(graph.inputs().front(), module);
-  }
-
-  void put() {
-    each_node(graph_.block(), [&](Node* node) {
-      if (node->kind() == prim::SetAttr) set_.insert(node->s(c10::attr::name));
-    });
-    each_node(graph_.block(), [&](Node* node) {
-      if (node->kind() == prim::GetAttr) get(*node);
-    });
-  }
-
- private:
-  void get(Node& node) {
-    const auto owner = owners_.find(node.input());
-    if (owner == owners_.end()) return;
-    const std::string& name = node.s(c10::attr::name);
-    const c10::IValue value = owner->second.attr(name);
-    if (value.isModule()) {
-      owners_.emplace(node.output(), value.toModule());
-    } else if ((value.isBool() || value.isDouble() || value.isInt()) && !set_.contains(name)) {
-      const torch::jit::WithInsertPoint here(&node);
-      node.output()->replaceAllUsesWith(graph_.insertConstant(value));
-    }
-  }
-
-  torch::jit::Graph& graph_;
-  std::unordered_map<const Value*, torch::jit::Module> owners_;
-  std::set<std::string> set_;
-};
 
 /// The value of an argument of these names, where it is known.
 template <std::size_t N>
@@ -112,15 +68,17 @@ std::optional<std::string> what_draws(const Node& node) {
 
 }  // namespace
 
-std::optional<std::string> find_random(const torch::jit::Module& module) {
-  auto graph = inlined_forward(module);
-  known_attributes(*graph, module).put();
-  torch::jit::ConstantPropagationImmutableTypes(graph);
+std::optional<std::string> find_random(const layered_graph& graph, std::size_t layer) {
+  const std::vector<Node*> steps = steps_of(*graph.model().graph);
   std::optional<std::string> found;
-  each_node(graph->block(), [&](Node* node) {
+  const auto see = [&](Node* node) {
     if (found) return;
     if (const auto what = what_draws(*node)) found = *what + place_in_source(*node);
-  });
+  };
+  for (std::size_t step = graph.layers().at(layer).begin; step < graph.layers()[layer].end; ++step) {
+    see(steps[step]);
+    for (Block* inner : steps[step]->blocks()) each_node(inner, see);
+  }
   return found;
 }
 

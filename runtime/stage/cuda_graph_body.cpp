@@ -8,7 +8,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/model/layer_code.hpp"
+#include "runtime/tensor/faithful_copy.hpp"
 #include "runtime/stage/rows.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 

@@ -1,0 +1,42 @@
+#include <torch/csrc/jit/serialization/import.h>
+
+#include "messages/try.hpp"
+#include "runtime/graph/operator_graph.hpp"
+#include "runtime/model/libtorch_error.hpp"
+#include "runtime/model/lower_module.hpp"
+#include "runtime/model/model_file.hpp"
+#include "runtime/model/model_output.hpp"
+#include <troupe/model.hpp>
+
+namespace troupe {
+
+const std::string& model::name() const noexcept {
+  return graph_->file;
+}
+
+expected<model> make_model(const torch::jit::Module& module, std::string name) {
+  send_model_output_to_stderr();
+  try {
+    torch::jit::Module evaluated = module;
+    evaluated.eval();
+    auto made = TROUPE_TRY(lower_module(evaluated, name));
+    return model(std::make_shared<const operator_graph>(std::move(made)));
+  } catch (const std::exception& caught) {
+    return fail(error_code::model_unreadable, std::move(name), "LibTorch cannot read it: " + libtorch_message(caught),
+                "export the model again, with a LibTorch that is not newer than the one in use here");
+  }
+}
+
+expected<model> load_model(const std::filesystem::path& file, const model_loading& how) {
+  TROUPE_TRY(check_model_file(file, how));
+  send_model_output_to_stderr();  // loading runs code
+  try {
+    return make_model(torch::jit::load(file.string(), at::kCPU), file.string());
+  } catch (const std::exception& caught) {
+    return fail(
+        error_code::model_unreadable, file.string(), "LibTorch cannot load it: " + libtorch_message(caught),
+        "copy the file again, or export the model again with a LibTorch that is not newer than the one in use here");
+  }
+}
+
+}  // namespace troupe
