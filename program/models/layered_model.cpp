@@ -16,6 +16,7 @@
 #include "runtime/model/profile.hpp"
 #include "runtime/model/random_code.hpp"
 #include "runtime/model/stopped_early.hpp"
+#include "runtime/rewrite/rewrite_graph.hpp"
 #include "runtime/tensor/faithful_copy.hpp"
 
 namespace troupe {
@@ -115,7 +116,12 @@ expected<std::vector<layer_finding>> layered_model::unrepeatable(const graph_val
   return found;
 }
 
-void layered_model::optimize(bool) {}
+void layered_model::optimize(bool is_for_device) {
+  if (rewritten_) return;
+  operator_graph graph = plain_->copy();
+  rewrite_graph(graph, is_for_device ? rewrite_target::device : rewrite_target::cpu);
+  rewritten_ = std::make_shared<const layered_graph>(std::move(graph), *plain_);
+}
 
 std::optional<std::string> layered_model::difference(const graph_values& sample) const {
   if (!rewritten_) return std::nullopt;

@@ -9,9 +9,11 @@
 
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
+#include "runtime/graph/bind_inputs.hpp"
 #include "runtime/graph/graph_code.hpp"
 #include "runtime/graph/layered_graph.hpp"
 #include "runtime/model/lower_module.hpp"
+#include "runtime/rewrite/rewrite_graph.hpp"
 
 namespace troupe {
 namespace {
@@ -32,7 +34,10 @@ operator_graph make_tiny_model() {
 }
 
 void run_tiny_model(c10::Device device) {
-  const layered_graph graph(make_tiny_model(), layer_unit::modules);
+  operator_graph model = make_tiny_model();
+  bind_inputs(model, {});
+  rewrite_graph(model, device.is_cpu() ? rewrite_target::cpu : rewrite_target::device);
+  const layered_graph graph(std::move(model), layer_unit::modules);
   const graph_code code(graph.part(0, graph.layers().size(), device));
   const c10::InferenceMode inference;
   for (std::uint32_t i = 0; i < limits::profile_warm_up_passes; ++i)

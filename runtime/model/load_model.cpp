@@ -1,6 +1,11 @@
+#include <fstream>
+#include <system_error>
+
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "messages/try.hpp"
+#include "runtime/archive/zip_directory.hpp"
+#include "runtime/exported/read_exported.hpp"
 #include "runtime/graph/operator_graph.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/lower_module.hpp"
@@ -9,6 +14,21 @@
 #include <troupe/model.hpp>
 
 namespace troupe {
+
+namespace {
+
+bool is_export(const std::filesystem::path& file) {
+  std::error_code problem;
+  if (!std::filesystem::is_regular_file(file, problem)) return false;
+  std::ifstream stream(file, std::ios::binary);
+  const auto entries = read_zip_directory(stream, std::filesystem::file_size(file, problem));
+  if (!entries) return false;
+  std::vector<std::string> names;
+  for (const zip_entry& each : *entries) names.push_back(each.name);
+  return is_exported(names);
+}
+
+}  // namespace
 
 const std::string& model::name() const noexcept {
   return graph_->file;
@@ -28,6 +48,10 @@ expected<model> make_model(const torch::jit::Module& module, std::string name) {
 }
 
 expected<model> load_model(const std::filesystem::path& file, const model_loading& how) {
+  if (is_export(file)) {
+    auto read = TROUPE_TRY(read_exported(file));
+    return model(std::make_shared<const operator_graph>(std::move(read)));
+  }
   TROUPE_TRY(check_model_file(file, how));
   send_model_output_to_stderr();  // loading runs code
   try {
