@@ -7,6 +7,7 @@
 #include "runtime/rewrite/fold_channel_maps.hpp"
 #include "runtime/rewrite/linear_form.hpp"
 #include "runtime/rewrite/simplify.hpp"
+#include "runtime/rewrite/whole_vectors.hpp"
 
 namespace troupe {
 
@@ -26,6 +27,7 @@ rewrite_report rewrite_graph(operator_graph& model, rewrite_target target) {
   if (target == rewrite_target::cpu) {
     use_channels_last(model.graph, report);
     pack_linears(graph, report);
+    use_whole_vectors(graph, report);
   }
   // Weights that have been replaced.
   remove_unread(graph, report);

@@ -23,6 +23,7 @@ struct rewrite_report {
   std::size_t additions_in_place = 0;            ///< of these: those that add to the other summand in place
   std::size_t packed_linears = 0;                ///< linear layers with packed weights
   std::size_t joined_relus = 0;                  ///< rectifiers that became part of a packed layer
+  std::size_t in_whole_vectors = 0;              ///< elementwise operators whose bits no longer depend on the place
 
   bool operator==(const rewrite_report&) const = default;
 };
@@ -30,7 +31,8 @@ struct rewrite_report {
 /// Changes `model.graph` into one that computes the same faster, up to rounding: outputs keep types, shapes and
 /// strides, and values move by a few eps of their magnitude. It is called once for the whole graph, before it is cut,
 /// so that no cut changes the results. Which rewrites there are, and under which conditions, stands in the headers
-/// of their files (simplify, constant_folding, linear_form, fold_channel_maps, channels_last).
+/// of their files (simplify, constant_folding, linear_form, fold_channel_maps, channels_last,
+/// whole_vectors).
 ///
 /// Tensors of the graph are not written: changed weights are new tensors, and the others stay shared with the graphs
 /// that the caller has copied this one from. A graph with a state, or one that may write one of its constants, is left

@@ -1,0 +1,151 @@
+#include "runtime/rewrite/whole_vectors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/mish.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/softplus.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include "runtime/rewrite/node_reading.hpp"
+
+namespace troupe {
+namespace {
+
+/// A multiple of two vectors of 512 bits, the most that LibTorch takes at a time, for each type from 16 bits.
+constexpr std::int64_t vector_unit = 64;
+/// Below the 32,768 numbers from which LibTorch divides the work of an operator among threads itself.
+constexpr std::int64_t part_units = 16384 / vector_unit;
+
+at::Tensor flat(const at::Tensor& dense) {
+  return dense.as_strided({dense.numel()}, {1});
+}
+
+/// compute(to, from) for parts of both that are whole vectors.
+template <class Compute>
+at::Tensor in_whole_vectors(const at::Tensor& x, const Compute& compute) {
+  const at::Tensor from = x.is_non_overlapping_and_dense() ? x : x.contiguous();
+  at::Tensor made = at::empty_like(from);
+  const at::Tensor flat_from = flat(from);
+  const at::Tensor flat_made = flat(made);
+  const std::int64_t units = x.numel() / vector_unit;
+  at::parallel_for(0, units, part_units, [&](std::int64_t first, std::int64_t last) {
+    // Other threads do not know that this one is in inference mode.
+    const at::AutoDispatchBelowADInplaceOrView no_gradients;
+    for (std::int64_t unit = first; unit < last; unit += part_units) {
+      const std::int64_t count = std::min(part_units, last - unit) * vector_unit;
+      at::Tensor to = flat_made.narrow(0, unit * vector_unit, count);
+      compute(to, flat_from.narrow(0, unit * vector_unit, count));
+    }
+  });
+  const std::int64_t left = x.numel() - units * vector_unit;
+  if (left > 0) {
+    const at::AutoDispatchBelowADInplaceOrView no_gradients;
+    const at::Tensor filled = at::zeros({vector_unit}, from.options());
+    at::Tensor computed = at::empty_like(filled);
+    filled.narrow(0, 0, left).copy_(flat_from.narrow(0, units * vector_unit, left));
+    compute(computed, filled);
+    flat_made.narrow(0, units * vector_unit, left).copy_(computed.narrow(0, 0, left));
+  }
+  return made;
+}
+
+/// What LibTorch does not compute in vectors of numbers on the CPU stays its own.
+bool has_vectors(const at::Tensor& x) {
+  return x.device().is_cpu() && x.layout() == at::kStrided && at::isFloatingType(x.scalar_type()) && !x.is_neg();
+}
+
+at::Tensor run_sigmoid(const at::Tensor& x) {
+  if (!has_vectors(x)) return at::sigmoid(x);
+  return in_whole_vectors(x, [](at::Tensor& to, const at::Tensor& from) { at::sigmoid_out(to, from); });
+}
+
+at::Tensor run_silu(const at::Tensor& x) {
+  if (!has_vectors(x)) return at::silu(x);
+  return in_whole_vectors(x, [](at::Tensor& to, const at::Tensor& from) { at::silu_out(to, from); });
+}
+
+at::Tensor run_mish(const at::Tensor& x) {
+  if (!has_vectors(x)) return at::mish(x);
+  return in_whole_vectors(x, [](at::Tensor& to, const at::Tensor& from) { at::mish_out(to, from); });
+}
+
+at::Tensor run_elu(const at::Tensor& x, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input) {
+  if (!has_vectors(x)) return at::elu(x, alpha, scale, input);
+  return in_whole_vectors(x,
+                          [&](at::Tensor& to, const at::Tensor& from) { at::elu_out(to, from, alpha, scale, input); });
+}
+
+at::Tensor run_softplus(const at::Tensor& x, const at::Scalar& beta, const at::Scalar& threshold) {
+  if (!has_vectors(x)) return at::softplus(x, beta, threshold);
+  return in_whole_vectors(x,
+                          [&](at::Tensor& to, const at::Tensor& from) { at::softplus_out(to, from, beta, threshold); });
+}
+
+at::Tensor run_gelu(const at::Tensor& x, c10::string_view approximate) {
+  if (!has_vectors(x)) return at::gelu(x, approximate);
+  return in_whole_vectors(x, [&](at::Tensor& to, const at::Tensor& from) { at::gelu_out(to, from, approximate); });
+}
+
+at::Tensor run_pow(const at::Tensor& x, const at::Scalar& exponent) {
+  if (!has_vectors(x)) return at::pow(x, exponent);
+  return in_whole_vectors(x, [&](at::Tensor& to, const at::Tensor& from) { at::pow_out(to, from, exponent); });
+}
+
+TORCH_LIBRARY_FRAGMENT(troupe, library) {
+  library.def("sigmoid(Tensor self) -> Tensor", run_sigmoid);
+  library.def("silu(Tensor self) -> Tensor", run_silu);
+  library.def("mish(Tensor self) -> Tensor", run_mish);
+  library.def("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", run_elu);
+  library.def("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", run_softplus);
+  library.def("gelu(Tensor self, *, str approximate='none') -> Tensor", run_gelu);
+  library.def("pow(Tensor self, Scalar exponent) -> Tensor", run_pow);
+}
+
+bool is_exact_power(double exponent) {
+  const double size = std::abs(exponent);
+  return size == 0 || size == 0.5 || size == 1 || size == 2 || size == 3;
+}
+
+bool depends_on_place(const torch::jit::Node& node) {
+  constexpr std::array always = {"aten::sigmoid", "aten::silu", "aten::mish", "aten::elu", "aten::softplus"};
+  if (node.maybeSchema() == nullptr || node.inputs().empty() || !is_tensor(node.input(0))) return false;
+  if (std::ranges::any_of(always, [&](const char* kind) { return has_kind(node, kind); })) return true;
+  if (has_kind(node, "aten::gelu")) return constant_text(node.input(1)) == "tanh";
+  if (!has_kind(node, "aten::pow") || node.schema().overload_name() != "Tensor_Scalar") return false;
+  const auto exponent = constant_number(node.input(1));
+  return exponent && !is_exact_power(*exponent);
+}
+
+}  // namespace
+
+void use_whole_vectors(torch::jit::Graph& graph, rewrite_report& report) {
+  for (torch::jit::Node* node = *graph.nodes().begin(); node != graph.return_node();) {
+    torch::jit::Node* const next = node->next();
+    if (depends_on_place(*node)) {
+      const std::string name = std::string("troupe::") + node->kind().toUnqualString();
+      torch::jit::WithInsertPoint before(node);
+      torch::jit::Node* const made =
+          graph.insertNode(graph.create(c10::Symbol::fromQualString(name), node->inputs())->copyMetadata(node));
+      made->output()->setType(node->output()->type());
+      node->output()->replaceAllUsesWith(made->output());
+      node->destroy();
+      ++report.in_whole_vectors;
+    }
+    node = next;
+  }
+}
+
+}  // namespace troupe
