@@ -1,5 +1,6 @@
 #include "runtime/rewrite/packed_convolution.hpp"
 
+#include <mutex>
 #include <optional>
 #include <string_view>
 
@@ -12,9 +13,33 @@
 namespace troupe {
 namespace {
 
-struct packed_convolution : torch::CustomClassHolder {
-  convolution_form form;  ///< with the weight in oneDNN's order
-  std::vector<std::int64_t> weight_sizes;
+/// oneDNN's order for the weights depends on the sizes of x; for other sizes it reorders them at each call, which can
+/// cost several times what the convolution does. So the first x decides.
+class packed_convolution : public torch::CustomClassHolder {
+ public:
+  explicit packed_convolution(const convolution_form& as_given)
+      : form(as_given), weight_sizes(as_given.weight.sizes().vec()) {
+    form.weight = at::Tensor();
+    given_ = as_given.weight;
+  }
+
+  const at::Tensor& weight_for(const at::Tensor& x) const {
+    std::call_once(is_packed_, [&] {
+      packed_ = reorder(x);
+      given_ = at::Tensor();
+    });
+    return packed_;
+  }
+
+  convolution_form form;  ///< without the weight
+  const std::vector<std::int64_t> weight_sizes;
+
+ private:
+  at::Tensor reorder(const at::Tensor& x) const;
+
+  mutable std::once_flag is_packed_;
+  mutable at::Tensor given_;
+  mutable at::Tensor packed_;
 };
 
 using packed_pointer = c10::intrusive_ptr<packed_convolution>;
@@ -22,12 +47,12 @@ using optional_tensor = std::optional<at::Tensor>;
 using numbers = c10::List<std::optional<at::Scalar>>;
 using text = std::optional<std::string_view>;
 
-at::Tensor reorder(const convolution_form& form) {
+at::Tensor packed_convolution::reorder(const at::Tensor& x) const {
   static const auto operation = c10::Dispatcher::singleton()
                                     .findSchemaOrThrow("mkldnn::_reorder_convolution_weight", "")
                                     .typed<at::Tensor(const at::Tensor&, at::IntArrayRef, at::IntArrayRef,
                                                       at::IntArrayRef, std::int64_t, at::OptionalIntArrayRef)>();
-  return operation.call(form.weight, form.padding, form.stride, form.dilation, form.groups, std::nullopt);
+  return operation.call(given_, form.padding, form.stride, form.dilation, form.groups, x.sizes());
 }
 
 optional_tensor bias_of(const convolution_form& form) {
@@ -41,7 +66,7 @@ at::Tensor convolve(const at::Tensor& x, const packed_convolution& w, bool has_r
           .typed<at::Tensor(const at::Tensor&, const at::Tensor&, const optional_tensor&, at::IntArrayRef,
                             at::IntArrayRef, at::IntArrayRef, std::int64_t, std::string_view, numbers, text)>();
   const convolution_form& form = w.form;
-  return operation.call(x, form.weight, bias_of(form), form.padding, form.stride, form.dilation, form.groups,
+  return operation.call(x, w.weight_for(x), bias_of(form), form.padding, form.stride, form.dilation, form.groups,
                         has_relu ? "relu" : "none", numbers(), "");
 }
 
@@ -53,7 +78,7 @@ void convolve_onto(at::Tensor skip, const at::Tensor& x, const packed_convolutio
                              at::IntArrayRef, at::IntArrayRef, std::int64_t, std::string_view,
                              std::optional<at::Scalar>, text, numbers, text)>();
   const convolution_form& form = w.form;
-  operation.call(skip, x, form.weight, bias_of(form), form.padding, form.stride, form.dilation, form.groups, "add",
+  operation.call(skip, x, w.weight_for(x), bias_of(form), form.padding, form.stride, form.dilation, form.groups, "add",
                  at::Scalar(1.0), has_relu ? text("relu") : std::nullopt, numbers(), "");
 }
 
@@ -86,12 +111,18 @@ at::Tensor in_channels_last(const at::Tensor& x) {
   return x.resolve_neg().contiguous(at::MemoryFormat::ChannelsLast);
 }
 
+std::int64_t is_channels_last(const at::Tensor& x) {
+  return (x.dim() == 3 ? x.unsqueeze(0) : x).suggest_memory_format() == at::MemoryFormat::ChannelsLast ? 1 : 0;
+}
+
 at::Tensor run_convolution(const at::Tensor& given, const packed_pointer& w, bool has_relu) {
   const at::Tensor x = given.dim() == 3 ? given.unsqueeze(0) : given;
   const auto sizes = sizes_of(x, *w);
   const at::Tensor y =
       x.numel() == 0 ? bias_alone(sizes, w->form, has_relu) : convolve(in_channels_last(x), *w, has_relu);
-  return given.dim() == 3 ? y.squeeze(0) : y;
+  if (given.dim() == 4) return y;
+  // A flattening could tell the orders apart.
+  return is_channels_last(given) == 1 ? y.squeeze(0) : y.contiguous().squeeze(0);
 }
 
 at::Tensor run_convolution_add(const at::Tensor& skip, const at::Tensor& x, const packed_pointer& w, bool has_relu) {
@@ -103,10 +134,6 @@ at::Tensor run_convolution_add(const at::Tensor& skip, const at::Tensor& x, cons
   }
   convolve_onto(skip, in_channels_last(x), *w, has_relu);
   return skip;
-}
-
-std::int64_t is_channels_last(const at::Tensor& x) {
-  return (x.dim() == 3 ? x.unsqueeze(0) : x).suggest_memory_format() == at::MemoryFormat::ChannelsLast ? 1 : 0;
 }
 
 /// The strides of dimensions with one entry count, too: the next operator takes the order from them.
@@ -134,11 +161,7 @@ TORCH_LIBRARY_FRAGMENT(troupe, library) {
 }  // namespace
 
 c10::IValue pack_convolution(const convolution_form& form) {
-  auto made = c10::make_intrusive<packed_convolution>();
-  made->form = form;
-  made->form.weight = reorder(form);
-  made->weight_sizes = form.weight.sizes().vec();
-  return c10::IValue(std::move(made));
+  return c10::IValue(c10::make_intrusive<packed_convolution>(form));
 }
 
 bool can_pack_convolutions() {

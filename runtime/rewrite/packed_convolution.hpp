@@ -18,23 +18,23 @@ struct convolution_form {
   std::int64_t groups = 1;
 };
 
-/// The convolution as a constant of a graph, with its weights in the order that oneDNN wants, for the operators
+/// The convolution as a constant of a graph, for the operators below. The weights are brought into the order that
+/// oneDNN wants at the first call, for the sizes of that x, and shared from then on; calls of any threads.
 ///
 ///     troupe::convolution(Tensor x, PackedConvolution w, bool relu) -> Tensor
 ///     troupe::convolution_add_(Tensor(a!) skip, Tensor x, PackedConvolution w, bool relu) -> Tensor(a!)
 ///
 /// They take x [samples, C, height, width], or without samples, of float32 with any strides. The first one gives a new
-/// tensor in channels-last order. The second one gives the convolution plus `skip`: in the memory of `skip` if that has
-/// the sizes and the type of the convolution, and as aten::add gives it otherwise. `skip` shares no memory with x.
-/// With `relu`, the result's negative numbers become 0. Others throw c10::Error, with sizes.
+/// tensor in channels-last order, without samples in the order that aten::conv2d gives. The second one gives the
+/// convolution plus `skip`: in the memory of `skip` if that has the sizes and the type of the convolution, and as
+/// aten::add gives it otherwise. `skip` shares no memory with x. With `relu`, the result's negative numbers become 0.
+/// Others throw c10::Error, with sizes.
 ///
 ///     troupe::is_channels_last(Tensor x) -> int
 ///     troupe::plain_order(Tensor(a) x, int channels_last) -> Tensor(a)
 ///
 /// Where the first one gives 1 for the input of a convolution, LibTorch's own convolution would give channels-last
 /// order, too. The second one gives x itself for 1, and x in contiguous order for 0.
-///
-/// Throws what LibTorch throws for weights that are not as described.
 c10::IValue pack_convolution(const convolution_form& form);
 
 /// Whether this LibTorch has oneDNN for this processor, and it is not switched off.

@@ -42,9 +42,10 @@ Value* graph_builder::constant(const c10::IValue& value) {
   return made;
 }
 
-Value* graph_builder::add(const std::string& kind, const std::vector<torch::jit::NamedValue>& arguments) {
+Value* graph_builder::add(const std::string& kind, const std::vector<torch::jit::NamedValue>& arguments,
+                          const std::vector<torch::jit::NamedValue>& by_name) {
   const Node* last = graph_->return_node()->prev();
-  Value* made = graph_->insert(c10::Symbol::fromQualString(kind), arguments);
+  Value* made = graph_->insert(c10::Symbol::fromQualString(kind), arguments, by_name);
   for (Node* node = last->next(); node != graph_->return_node(); node = node->next()) compute(*node);
   return made;
 }
@@ -62,6 +63,12 @@ void graph_builder::compute(Node& node) {
   }
   torch::jit::Stack stack;
   for (const Value* value : node.inputs()) stack.push_back(samples_.at(value));
+  if (node.kind() == c10::prim::ListConstruct) {
+    c10::List<at::Tensor> list;
+    for (const c10::IValue& each : stack) list.push_back(each.toTensor());
+    samples_[node.output()] = list;
+    return;
+  }
   auto operation = node.getOperation();
   operation(stack);
   for (std::size_t i = 0; i < stack.size(); ++i) samples_[node.outputs()[i]] = stack[i];

@@ -16,7 +16,8 @@ class graph_builder {
   torch::jit::Value* input(const at::Tensor& sample);
   torch::jit::Value* constant(const c10::IValue& value);
   /// The arguments that are not given have the operator's defaults.
-  torch::jit::Value* add(const std::string& kind, const std::vector<torch::jit::NamedValue>& arguments);
+  torch::jit::Value* add(const std::string& kind, const std::vector<torch::jit::NamedValue>& arguments,
+                         const std::vector<torch::jit::NamedValue>& by_name = {});
   /// The same with a list of values as the first argument and an integer as the second.
   torch::jit::Value* add_list(const std::string& kind, const std::vector<torch::jit::Value*>& list,
                               std::int64_t number);
