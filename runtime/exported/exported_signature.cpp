@@ -8,15 +8,16 @@
 namespace troupe {
 namespace {
 
-struct weight_kind {
+struct stored_kind {
   std::string name_key;
   std::string what;
-  bool is_converted = true;
+  /// Nothing for a constant of the code, which keeps its type.
+  std::optional<weight_kind> counts_as = std::nullopt;
 };
-const std::map<std::string, weight_kind> weight_kinds{
-    {"parameter", {"parameter_name", "its parameter "}},
-    {"buffer", {"buffer_name", "its buffer "}},
-    {"tensor_constant", {"tensor_constant_name", "its constant ", false}},
+const std::map<std::string, stored_kind> stored_kinds{
+    {"parameter", {"parameter_name", "its parameter ", weight_kind::trainable}},
+    {"buffer", {"buffer_name", "its buffer ", weight_kind::buffer}},
+    {"tensor_constant", {"tensor_constant_name", "its constant "}},
 };
 
 /// What a program writes, by the kind of an output.
@@ -32,9 +33,13 @@ expected<std::optional<json_part>> call_of_model(const json_part& module) {
   return std::nullopt;
 }
 
-expected<kept_value> add_weight(operator_graph& made, value_names& names, const weight_kind& kind,
-                                const json_part& spec, const at::Tensor& weight) {
+expected<kept_value> add_weight(operator_graph& made, value_names& names, const stored_kind& kind,
+                                const json_part& spec, const at::Tensor& weight, bool is_trained) {
   const std::string own = TROUPE_TRY(TROUPE_TRY(spec.at(kind.name_key)).text());
+  if (kind.counts_as) {
+    const bool is_frozen = *kind.counts_as == weight_kind::trainable && !is_trained;
+    made.weights.emplace(weight.unsafeGetTensorImpl(), is_frozen ? weight_kind::frozen : *kind.counts_as);
+  }
   torch::jit::Value* const value = made.graph->insertConstant(weight);
   TROUPE_TRY(names.give(TROUPE_TRY(TROUPE_TRY(spec.at("arg")).at("name")), value));
   name_value(*value, own);
@@ -112,8 +117,8 @@ expected<std::vector<kept_value>> exported_signature::add_inputs(operator_graph&
       if (value.value != nullptr) kept.push_back(std::move(value));
       continue;
     }
-    const auto kind = weight_kinds.find(spec.kind);
-    if (kind == weight_kinds.end()) {
+    const auto kind = stored_kinds.find(spec.kind);
+    if (kind == stored_kinds.end()) {
       return fail(error_code::model_unsupported, each.where(),
                   "the model has an input of the kind " + spec.kind + ", which is not supported",
                   "write the model with tensors and plain operators alone, without custom objects and effects");
@@ -121,8 +126,8 @@ expected<std::vector<kept_value>> exported_signature::add_inputs(operator_graph&
     const json_part own = TROUPE_TRY(spec.value.at(kind->second.name_key));
     const exported_tensor meta = TROUPE_TRY(meta_of(TROUPE_TRY(TROUPE_TRY(spec.value.at("arg")).at("name"))));
     const at::Tensor weight =
-        TROUPE_TRY(weights.read(TROUPE_TRY(own.text()), meta, kind->second.is_converted ? dtype : std::nullopt));
-    kept.push_back(TROUPE_TRY(add_weight(made, names, kind->second, spec.value, weight)));
+        TROUPE_TRY(weights.read(TROUPE_TRY(own.text()), meta, kind->second.counts_as ? dtype : std::nullopt));
+    kept.push_back(TROUPE_TRY(add_weight(made, names, kind->second, spec.value, weight, meta.requires_grad)));
   }
   return kept;
 }

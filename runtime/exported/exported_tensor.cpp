@@ -80,6 +80,7 @@ expected<exported_tensor> tensor_meta(const json_part& meta) {
   for (const json_part& each : TROUPE_TRY(TROUPE_TRY(meta.at("sizes")).items())) {
     tensor.sizes.push_back(TROUPE_TRY(exported_size(each)));
   }
+  tensor.requires_grad = TROUPE_TRY(TROUPE_TRY(meta.at("requires_grad")).truth());
   const json_part layout = TROUPE_TRY(meta.at("layout"));
   if (TROUPE_TRY(exported_layout(layout)) != c10::Layout::Strided) return layout.wrong("is none of a plain tensor");
   TROUPE_TRY(check_device(TROUPE_TRY(meta.at("device"))));

@@ -26,9 +26,10 @@ struct exported_tensor {
   c10::ScalarType dtype = c10::ScalarType::Undefined;
   /// Nothing for a size that depends on the input.
   std::vector<std::optional<std::int64_t>> sizes = {};
+  bool requires_grad = false;
 };
 
-/// Reads dtype, sizes and device, and checks the layout: a dense tensor with strides.
+/// Reads dtype, sizes, device and whether it is trained, and checks the layout: a dense tensor with strides.
 expected<exported_tensor> tensor_meta(const json_part& meta);
 
 /// {"as_int": 3}; nothing for a symbol.

@@ -132,7 +132,14 @@ expected<at::Tensor> exported_weights::read(const std::string& name, const expor
   const bool is_converted = dtype && c10::isFloatingType(stored.dtype);
   const at::Tensor memory =
       TROUPE_TRY(memory_of(found->second.path, stored.dtype, is_converted ? *dtype : stored.dtype));
-  return at::empty({0}, memory.options()).set_(memory.storage(), place.offset, place.sizes, place.strides);
+  std::vector<std::int64_t> extent{place.offset};
+  extent.insert(extent.end(), place.sizes.begin(), place.sizes.end());
+  extent.insert(extent.end(), place.strides.begin(), place.strides.end());
+  at::Tensor& tensor = tensors_[{found->second.path, stored.dtype, memory.scalar_type(), std::move(extent)}];
+  if (!tensor.defined()) {
+    tensor = at::empty({0}, memory.options()).set_(memory.storage(), place.offset, place.sizes, place.strides);
+  }
+  return tensor;
 }
 
 }  // namespace troupe

@@ -43,6 +43,8 @@ class exported_weights {
   /// All elements of a record, in one dimension, by its path, the type that it has in the file, and its own.
   std::map<std::tuple<std::string, c10::ScalarType, c10::ScalarType>, at::Tensor> memory_;
   std::map<std::string, at::Tensor> bytes_;
+  /// What read() gave, by path, types and extent: two names of one weight are one tensor.
+  std::map<std::tuple<std::string, c10::ScalarType, c10::ScalarType, std::vector<std::int64_t>>, at::Tensor> tensors_;
 };
 
 }  // namespace troupe

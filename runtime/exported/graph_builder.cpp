@@ -49,6 +49,11 @@ expected<void> graph_builder::add_nodes(const json_part& graph, value_names& nam
 }
 
 expected<void> graph_builder::add_node(const json_part& node, value_names& names) {
+  if (++nodes_ > graph_nodes_max) {
+    return fail(error_code::model_beyond_limits, node.where(),
+                "the model has more than " + std::to_string(graph_nodes_max) + " operators",
+                "export a model that does not call its modules so often");
+  }
   const std::string target = TROUPE_TRY(TROUPE_TRY(node.at("target")).text());
   const std::string name = TROUPE_TRY(text_or_nothing(node, "name"));
   const std::string stack = TROUPE_TRY(text_or_nothing(TROUPE_TRY(node.at("metadata")), "nn_module_stack"));

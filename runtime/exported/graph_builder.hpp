@@ -20,7 +20,8 @@ class graph_builder {
       : graph_(graph), calls_(graph.current_scope(), root) {}
 
   /// The nodes of a graph of the file, whose inputs have been named. Errors name the node and its line: those of
-  /// add_operator(), and E0217 for a target that is no operator.
+  /// add_operator(), E0214 beyond graph_nodes_max, and E0217
+  /// for a target that is no operator.
   expected<void> add_nodes(const json_part& graph, value_names& names);
 
  private:
@@ -47,6 +48,7 @@ class graph_builder {
   python_lines lines_;
   /// Inside of how many blocks. Operators there belong to the call around them.
   std::size_t blocks_ = 0;
+  std::uint64_t nodes_ = 0;
   /// In the condition of a loop, which is made twice. One inside of another would double with each.
   bool is_condition_ = false;
 };

@@ -190,6 +190,16 @@ TEST(exported, floating_weights_are_converted_where_that_is_asked_for) {
   EXPECT_EQ(types[c10::kFloat], 1);
 }
 
+TEST(exported, weights_are_known_as_parameters_and_buffers) {
+  const operator_graph model = read_model("tied_mlp");
+  std::map<weight_kind, std::size_t> kinds;
+  for (const at::Tensor& each : weights_of(model)) {
+    const auto known = model.weights.find(each.unsafeGetTensorImpl());
+    if (known != model.weights.end()) ++kinds[known->second];
+  }
+  EXPECT_THAT(kinds, ElementsAre(std::pair(weight_kind::trainable, 3), std::pair(weight_kind::buffer, 2)));
+}
+
 TEST(exported, control_flow_stays_inside_of_one_step) {
   const auto kinds = [](const operator_graph& model) {
     std::vector<c10::Symbol> found;
