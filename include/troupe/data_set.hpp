@@ -62,6 +62,10 @@ class data_set {
   /// tensors that hold all samples. The run then shares it where it begins at a multiple of 64 bytes, and copies the
   /// rest.
   [[nodiscard]] virtual bool has_constant_memory() const noexcept { return false; }
+  /// true: the sizes of what read() gives depend on the range, as where sequences are padded to the longest of them. A
+  /// run then reads exactly one micro-batch at a time, so that its samples alone decide; the same micro-batch has the
+  /// same bits again.
+  [[nodiscard]] virtual bool has_varying_sizes() const noexcept { return false; }
   /// Decodes [range.begin, range.end), which is not empty and lies inside [0, size()): one row per sample in every
   /// tensor. An error or an exception ends the call.
   [[nodiscard]] virtual expected<sample_block> read(sample_range range) const = 0;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view ignore_key = "ignore=";
 constexpr std::string_view label_key = "label=";
 constexpr std::string_view inputs_key = "inputs=";
+constexpr std::string_view trim_key = "trim=";
 constexpr const char* default_label = "labels";
 
 tl::unexpected<error> refused(const std::string& specification, std::string cause, std::string fix) {
@@ -95,6 +96,14 @@ expected<void> read_array_option(const std::string& specification, const std::st
     if (!into.inputs.empty()) return refused(specification, "has inputs= twice", "write one, as in inputs=ids+mask");
     return read_names(specification, inputs_key, text.substr(inputs_key.size()), into.inputs);
   }
+  if (text.starts_with(trim_key)) {
+    if (!into.trim.empty()) return refused(specification, "has trim= twice", "name one mask");
+    std::vector<std::string> masks;
+    TROUPE_TRY(read_names(specification, trim_key, text.substr(trim_key.size()), masks));
+    if (masks.size() != 1) return refused(specification, "trim= names several masks", "name one");
+    into.trim = masks.front();
+    return {};
+  }
   const at::ScalarType dtype = cast_type(part);
   if (dtype == at::ScalarType::Undefined) {
     std::vector<std::string> known;
@@ -112,6 +121,7 @@ std::string choice_text(const array_options& options) {
   std::string text;
   if (!options.labels.empty()) text.append(",").append(label_key).append(joined(options.labels, "+"));
   if (!options.inputs.empty()) text.append(",").append(inputs_key).append(joined(options.inputs, "+"));
+  if (!options.trim.empty()) text.append(",").append(trim_key).append(options.trim);
   return text;
 }
 
@@ -119,7 +129,8 @@ expected<array_roles> choose_arrays(const std::vector<std::string>& names, const
                                     const std::string& place, error_code if_missing) {
   array_roles roles{.inputs = options.inputs, .labels = options.labels};
   if (roles.labels.empty()) roles.labels = {default_label};
-  for (const std::vector<std::string>* role : {&roles.labels, &roles.inputs}) {
+  std::vector<std::string> masks(options.trim.empty() ? 0 : 1, options.trim);
+  for (const std::vector<std::string>* role : {&roles.labels, &roles.inputs, &masks}) {
     for (const std::string& name : *role) {
       if (std::ranges::find(names, name) != names.end()) continue;
       const bool is_default = role == &roles.labels && options.labels.empty();

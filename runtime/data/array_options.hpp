@@ -22,6 +22,8 @@ struct array_options {
   std::vector<std::string> labels;
   /// inputs=A+B: the arrays that are inputs. Empty: all that are no labels.
   std::vector<std::string> inputs;
+  /// trim=NAME: the mask by which sequences are cut to the longest of a micro-batch. Empty: none.
+  std::string trim;
 };
 
 /// Arrays of one data set: inputs and labels.
@@ -34,12 +36,13 @@ std::vector<std::string> parts_between(char separator, std::string_view text);
 /// more than limits::wire_tensor_name_bytes_max of them.
 bool is_array_name(std::string_view name);
 
-/// Reads DTYPE, ignore=LABEL, label=NAME and, where `has_inputs`, inputs=NAMES into `into`, each once but label=.
+/// Reads DTYPE, ignore=LABEL, label=NAME, trim=NAME and, where `has_inputs`, inputs=NAMES into `into`, each once but
+/// label=.
 /// `specification` is what errors name, `form` what they expect: "npz:FILE[,DTYPE]". Errors: E0103.
 expected<void> read_array_option(const std::string& specification, const std::string& form, const std::string& part,
                                  bool has_inputs, array_options& into);
 
-/// ",label=end,inputs=ids+mask": the choice of arrays as it was given; empty where none was.
+/// ",label=end,inputs=ids+mask,trim=mask": the choice of arrays as it was given; empty where none was.
 std::string choice_text(const array_options& options);
 
 /// Which arrays are inputs and which labels, by name.

@@ -37,6 +37,31 @@ bool is_class_column(const npy_array& labels) {
   return !labels.is_floating() && labels.row_shape() == std::vector<std::int64_t>{1};
 }
 
+/// How many columns of a mask [N, L] it takes to have all that are not 0; 1 at the least.
+std::int64_t longest_row(const at::Tensor& mask) {
+  const std::int64_t length = mask.size(1);
+  const auto* values = mask.const_data_ptr<std::int64_t>();
+  std::int64_t longest = 1;
+  for (std::int64_t row = 0; row < mask.size(0); ++row) {
+    for (std::int64_t column = length; column > longest; --column) {
+      if (values[row * length + column - 1] == 0) continue;
+      longest = column;
+      break;
+    }
+  }
+  return longest;
+}
+
+/// The first `kept` places of all tensors whose axis behind the samples has `length`.
+named_tensors trimmed(const named_tensors& all, std::int64_t length, std::int64_t kept) {
+  named_tensors made;
+  for (const auto& [name, tensor] : all) {
+    const bool has_places = tensor.dim() >= 2 && tensor.size(1) == length;
+    made.set(name, has_places ? tensor.narrow(1, 0, kept) : tensor);
+  }
+  return made;
+}
+
 class array_set final : public data_set {
  public:
   array_set(array_files from, kept_rows rows, std::uint32_t classes)
@@ -56,6 +81,7 @@ class array_set final : public data_set {
   [[nodiscard]] std::string name() const override { return from_.name; }
   [[nodiscard]] std::string reading() const override { return from_.reading; }
   [[nodiscard]] std::vector<std::string> files() const override { return from_.files; }
+  [[nodiscard]] bool has_varying_sizes() const noexcept override { return from_.mask.has_value(); }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     const std::vector<sample_range> runs = rows_.runs(range);
@@ -67,6 +93,12 @@ class array_set final : public data_set {
       at::Tensor labels =
           TROUPE_TRY(read_runs(array, runs, array.is_floating() ? &npy_array::read_rows : &npy_array::as_int64));
       block.labels.set(name, is_class_column(array) ? labels.squeeze(1) : std::move(labels));
+    }
+    if (from_.mask) {
+      const std::int64_t length = from_.mask->row_shape().front();
+      const std::int64_t kept = longest_row(TROUPE_TRY(read_runs(*from_.mask, runs, &npy_array::as_int64)));
+      block.inputs = trimmed(block.inputs, length, kept);
+      block.labels = trimmed(block.labels, length, kept);
     }
     return block;
   }
@@ -154,12 +186,29 @@ expected<void> check_ignored(const array_files& from) {
               "leave ignore= out, and save the samples that count alone");
 }
 
+expected<void> check_mask(const array_files& from) {
+  if (!from.mask) return {};
+  const npy_array& mask = *from.mask;
+  if (mask.is_floating() || mask.row_shape().size() != 1) {
+    return fail(error_code::value_out_of_range, from.specification,
+                "trim= needs a mask of integers [samples, length], found element type '" + mask.descr() + "' and " +
+                    std::to_string(mask.row_shape().size() + 1) + " axes",
+                "name the attention mask, or leave trim= out");
+  }
+  if (mask.rows() == from.inputs.front().array.rows()) return {};
+  return fail(error_code::data_mismatch, from.inputs.front().array.path() + ", " + mask.path(),
+              std::to_string(from.inputs.front().array.rows()) + " samples but " + std::to_string(mask.rows()) +
+                  " rows of the mask",
+              "give the inputs and the mask of the same set");
+}
+
 }  // namespace
 
 expected<data_set_ptr> make_array_set(array_files from) {
   TROUPE_TRY(check_types(from));
   TROUPE_TRY(check_lengths(from));
   TROUPE_TRY(check_ignored(from));
+  TROUPE_TRY(check_mask(from));
   kept_rows rows(from.labels.front().array.rows());
   std::uint32_t classes = 0;
   for (const named_array& each : from.labels) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,15 @@ struct array_files {
   /// At least one of each.
   std::vector<named_array> inputs;
   std::vector<named_array> labels;
+  /// The mask of trim=, where it was given.
+  std::optional<npy_array> mask;
   array_options options;
 };
 
 /// Goes through all labels. Errors: arrays of different lengths E0304; an element type that LibTorch hardly computes
-/// with among inputs that are not cast E0303; ignore= without a single label that is an integer per sample E0103; an
-/// integer label that is no class number E0305; all samples left out E0306; as npy_array.
+/// with among inputs that are not cast E0303; ignore= without a single label that is an integer per sample, and trim=
+/// with no mask [N, L] of integers, E0103; an integer label that is no class number E0305; all samples left out E0306;
+/// as npy_array.
 expected<data_set_ptr> make_array_set(array_files from);
 
 }  // namespace troupe

@@ -21,6 +21,7 @@ class cast_set final : public data_set {
   [[nodiscard]] std::vector<std::string> files() const override { return base_->files(); }
 
   [[nodiscard]] bool has_constant_memory() const noexcept override { return base_->has_constant_memory(); }
+  [[nodiscard]] bool has_varying_sizes() const noexcept override { return base_->has_varying_sizes(); }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     expected<sample_block> block = base_->read(range);

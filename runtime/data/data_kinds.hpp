@@ -32,7 +32,7 @@ inline constexpr std::array data_kinds = {
     data_kind{"cifar10", "FILE_OR_DIR", "CIFAR-10 binary records", open_cifar10},
     data_kind{"npy", "INPUTS,LABELS[,DTYPE][,ignore=LABEL]",
               "NumPy files: two, or one for each name (NAME=FILE,...); DTYPE casts the inputs", open_npy},
-    data_kind{"npz", "FILE[,label=NAME][,inputs=A+B][,DTYPE][,ignore=LABEL]",
+    data_kind{"npz", "FILE[,label=NAME][,inputs=A+B][,trim=MASK][,DTYPE][,ignore=LABEL]",
               "a NumPy archive of numpy.savez, with inputs and labels by name", open_npz},
 };
 

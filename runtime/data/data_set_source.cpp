@@ -60,7 +60,7 @@ data_set_source::data_set_source(data_set_ptr data, std::uint64_t micro_batch, s
   TROUPE_CHECK(micro_batch >= 1, "options were checked");
   // A micro-batch larger than the data is the data.
   micro_batch_ = std::min(micro_batch, std::max<std::uint64_t>(1, end_));
-  block_samples_ = samples_per_block(*data_, micro_batch_);
+  block_samples_ = data_->has_varying_sizes() ? micro_batch_ : samples_per_block(*data_, micro_batch_);
   TROUPE_CHECK(first <= *count(), "no more is left out than there is");
   position_ = std::min(end_, first * micro_batch_);
   block_ = {position_, position_};

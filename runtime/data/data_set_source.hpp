@@ -24,8 +24,8 @@ struct aligned_tensors {
 /// comes. Payload: tensor_set of the inputs; labels: tensor_set of the labels, null without any. All tensors start
 /// at limits::payload_alignment and are contiguous, whatever the data set gives, and stay as they are when it fills its
 /// memory anew; a block that lacks rows is E0604.
-/// Reads and decodes in blocks of several micro-batches, on the loader's thread; a micro-batch keeps its block in
-/// memory. After an error the same samples are tried again.
+/// Reads and decodes in blocks of several micro-batches, or of one where sizes vary (data_set::has_varying_sizes), on
+/// the loader's thread; a micro-batch keeps its block in memory. After an error the same samples are tried again.
 class data_set_source final : public micro_batch_source {
  public:
   /// `micro_batch` samples each, at least 1. `first`: how many micro-batches are left out at the beginning, unread; the

@@ -11,7 +11,7 @@ namespace troupe {
 namespace {
 
 constexpr const char* pair_form = "npy:INPUTS,LABELS[,DTYPE][,ignore=LABEL]";
-constexpr const char* named_form = "npy:NAME=FILE,...,labels=FILE[,label=NAME][,DTYPE][,ignore=LABEL]";
+constexpr const char* named_form = "npy:NAME=FILE,...,labels=FILE[,label=NAME][,trim=MASK][,DTYPE][,ignore=LABEL]";
 
 tl::unexpected<error> bad_path(const std::string& specification, std::string cause, std::string fix) {
   return fail(error_code::value_out_of_range, specification, std::move(cause), std::move(fix));
@@ -28,7 +28,8 @@ std::optional<named_path> as_named_path(const std::string& part) {
   const std::size_t sign = part.find('=');
   if (sign == std::string::npos) return std::nullopt;
   named_path found{part.substr(0, sign), part.substr(sign + 1)};
-  if (!is_array_name(found.name) || found.name == "label" || found.name == "ignore") return std::nullopt;
+  if (!is_array_name(found.name) || found.name == "label" || found.name == "ignore" || found.name == "trim")
+    return std::nullopt;
   return found;
 }
 
@@ -44,8 +45,8 @@ expected<array_files> open_pair(const std::string& specification, const std::vec
   for (std::size_t i = 2; i < parts.size(); ++i) {
     TROUPE_TRY(read_array_option(specification, pair_form, parts[i], false, from.options));
   }
-  if (!from.options.labels.empty()) {
-    return bad_path(specification, "label= chooses a label by its name, and these files have none",
+  if (!from.options.labels.empty() || !from.options.trim.empty()) {
+    return bad_path(specification, "label= and trim= choose an array by its name, and these files have none",
                     std::string("leave it out, or name the files, ") + named_form);
   }
   from.inputs.push_back({"", TROUPE_TRY(npy_array::open(parts[0]))});
@@ -92,6 +93,7 @@ expected<array_files> open_named(const std::string& specification, const std::ve
   }
   from.name += choice_text(from.options);
   from.reading += choice_text(from.options);
+  if (!from.options.trim.empty()) from.mask = arrays.at(from.options.trim);
   for (const std::string& name : roles.inputs) from.inputs.push_back({name, arrays.at(name)});
   for (const std::string& name : roles.labels) from.labels.push_back({name, arrays.at(name)});
   return from;

@@ -10,7 +10,7 @@ namespace troupe {
 
 namespace {
 
-constexpr const char* form = "npz:FILE[,label=NAME][,inputs=A+B][,DTYPE][,ignore=LABEL]";
+constexpr const char* form = "npz:FILE[,label=NAME][,inputs=A+B][,trim=MASK][,DTYPE][,ignore=LABEL]";
 
 /// Names of inputs are those of a model's arguments.
 expected<void> check_names(const array_roles& roles, const std::string& path) {
@@ -50,6 +50,11 @@ expected<data_set_ptr> open_npz(const std::string& text) {
     role.push_back({name, arrays.at(name)});
     return {};
   };
+  if (!from.options.trim.empty()) {
+    std::vector<named_array> masks;
+    TROUPE_TRY(add(from.options.trim, masks));
+    from.mask = masks.front().array;
+  }
   for (const std::string& name : roles.inputs) TROUPE_TRY(add(name, from.inputs));
   for (const std::string& name : roles.labels) TROUPE_TRY(add(name, from.labels));
   from.reading = choice_text(from.options);
