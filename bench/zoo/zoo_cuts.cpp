@@ -13,6 +13,7 @@
 
 #include "runtime/exported/read_exported.hpp"
 #include "runtime/graph/bind_inputs.hpp"
+#include "runtime/graph/graph_code.hpp"
 #include "runtime/graph/graph_part.hpp"
 #include "runtime/graph/layered_graph.hpp"
 #include "runtime/model/lower_module.hpp"
@@ -69,7 +70,7 @@ tensors run_layers(const troupe::layered_graph& graph, tensors values) {
   for (std::size_t begin = 0; begin < graph.layers().size();) {
     std::size_t end = begin + 1;
     while (end < graph.layers().size() && !graph.can_begin(end)) ++end;
-    values = graph.code_of(begin, end).run(copies(values));
+    values = troupe::graph_code(graph.part(begin, end)).run(copies(values));
     begin = end;
   }
   return values;
@@ -96,7 +97,7 @@ nlohmann::json cuts_of(const troupe::layered_graph& graph, const tensors& in) {
 /// How far the graph is from eager PyTorch, whether its layers one by one give the bits of the whole, and whether each
 /// sample alone gives the bits that it has in the batch.
 nlohmann::json compared(const troupe::layered_graph& graph, const tensors& in, const tensors& out) {
-  const auto code = graph.code_of(0, graph.layers().size());
+  const troupe::graph_code code(graph.part(0, graph.layers().size()));
   const tensors whole = code.run(copies(in));
   bool is_alone_equal = true;
   for (std::int64_t row = 0; row < in.front().size(0); ++row) {
@@ -133,7 +134,7 @@ void compare(const std::string& model, const char* data, nlohmann::json& line) {
   std::size_t places = 0;
   for (std::size_t place = 1; place < plain.live().steps(); ++place) places += plain.live().objection(place) ? 0 : 1;
   line["places"] = places;
-  troupe::operator_graph changed = troupe::mark_layers(plain);
+  troupe::operator_graph changed = plain.copy();
   const troupe::rewrite_report made = troupe::rewrite_graph(changed, troupe::rewrite_target::cpu);
   const troupe::layered_graph rewritten(std::move(changed), plain);
   for (const std::string batch : {"2", "3"}) {

@@ -7,6 +7,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include "messages/check.hpp"
+#include "runtime/graph/graph_code.hpp"
 
 namespace troupe {
 namespace {
@@ -40,7 +41,7 @@ class graph_drawer {
     for (std::size_t begin = 0; begin < layers;) {
       std::size_t end = begin + 1;
       while (end < layers && !model_.can_begin(end)) ++end;
-      values = model_.code_of(begin, end).run(std::move(values));
+      values = graph_code(model_.part(begin, end)).run(std::move(values));
       note(end == layers ? graph_.outputs() : crossing_at(end), values);
       begin = end;
     }
