@@ -104,6 +104,13 @@ at::Tensor run_pow(const at::Tensor& x, const at::Scalar& exponent) {
   return in_whole_vectors(x, [&](at::Tensor& to, const at::Tensor& from) { at::pow_out(to, from, exponent); });
 }
 
+/// The form of an operator that writes over its input.
+template <auto compute, class... Arguments>
+at::Tensor in_place(at::Tensor x, Arguments... arguments) {
+  x.copy_(compute(x, arguments...));
+  return x;
+}
+
 TORCH_LIBRARY_FRAGMENT(troupe, library) {
   library.def("sigmoid(Tensor self) -> Tensor", run_sigmoid);
   library.def("silu(Tensor self) -> Tensor", run_silu);
@@ -112,6 +119,13 @@ TORCH_LIBRARY_FRAGMENT(troupe, library) {
   library.def("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", run_softplus);
   library.def("gelu(Tensor self, *, str approximate='none') -> Tensor", run_gelu);
   library.def("pow(Tensor self, Scalar exponent) -> Tensor", run_pow);
+  library.def("sigmoid_(Tensor(a!) self) -> Tensor(a!)", in_place<run_sigmoid>);
+  library.def("silu_(Tensor(a!) self) -> Tensor(a!)", in_place<run_silu>);
+  library.def("mish_(Tensor(a!) self) -> Tensor(a!)", in_place<run_mish>);
+  library.def("elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
+              in_place<run_elu, const at::Scalar&, const at::Scalar&, const at::Scalar&>);
+  library.def("gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", in_place<run_gelu, c10::string_view>);
+  library.def("pow_(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", in_place<run_pow, const at::Scalar&>);
 }
 
 bool is_exact_power(double exponent) {
@@ -120,11 +134,15 @@ bool is_exact_power(double exponent) {
 }
 
 bool depends_on_place(const torch::jit::Node& node) {
-  constexpr std::array always = {"aten::sigmoid", "aten::silu", "aten::mish", "aten::elu", "aten::softplus"};
+  constexpr std::array always = {"aten::sigmoid",  "aten::silu", "aten::mish",     "aten::elu",
+                                 "aten::softplus", "aten::gelu", "aten::sigmoid_", "aten::silu_",
+                                 "aten::mish_",    "aten::elu_", "aten::gelu_"};
   if (node.maybeSchema() == nullptr || node.inputs().empty() || !is_tensor(node.input(0))) return false;
   if (std::ranges::any_of(always, [&](const char* kind) { return has_kind(node, kind); })) return true;
-  if (has_kind(node, "aten::gelu")) return constant_text(node.input(1)) == "tanh";
-  if (!has_kind(node, "aten::pow") || node.schema().overload_name() != "Tensor_Scalar") return false;
+  const std::string& overload = node.schema().overload_name();
+  const bool is_power = (has_kind(node, "aten::pow") && overload == "Tensor_Scalar") ||
+                        (has_kind(node, "aten::pow_") && overload == "Scalar");
+  if (!is_power) return false;
   const auto exponent = constant_number(node.input(1));
   return exponent && !is_exact_power(*exponent);
 }

@@ -15,11 +15,9 @@ namespace troupe {
 /// whole vectors: the parts of threads are multiples of 64 numbers, and the last numbers are filled up to as many. Each
 /// number has the bits that LibTorch gives it within a vector, and tensors keep their types, shapes and strides.
 ///
-/// Other elementwise operators (gelu by erf, tanh, exp, and those that round exactly) gave the same bits at every place
-/// in all tries, and stay. Conditions:
-///
-/// - gelu has the approximation "tanh", which is a constant.
-/// - The exponent of pow is a constant, and not one that LibTorch has exact operators for (2, 3, 1/2 and their like).
+/// This holds for their forms in place, too. Other elementwise operators (tanh, exp, and those that round exactly) gave
+/// the same bits at every place in all tries, and stay. Condition: the exponent of pow is a constant, and not one that
+/// LibTorch has exact operators for (2, 3, 1/2 and their like).
 void use_whole_vectors(torch::jit::Graph& graph, rewrite_report& report);
 
 }  // namespace troupe
