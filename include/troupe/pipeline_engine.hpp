@@ -125,7 +125,7 @@ class pipeline_engine {
                                                                          pipeline_engine_options options = {},
                                                                          loss_function loss = {});
   /// From layers described in code. The module has stages, partition and loss, and its topology the replicas. E0104 for
-  /// options that give other stages or replicas, or any partition, allow_effects or optimize_mode::stage.
+  /// options that give other stages or replicas, or any partition or allow_effects.
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const pipeline_module& module,
                                                                          pipeline_engine_options options = {});
 

@@ -80,7 +80,7 @@ bool can_be_cut(const layered_model& model, const cut_request& request, const cu
   if (found.size() != request.stages + 1 || !std::ranges::is_sorted(found) || found.front() != 0 ||
       found.back() != model.layers().size() || places.warm_up.size() != request.stages)
     return false;
-  return std::all_of(found.begin() + 1, found.end() - 1, [&](std::size_t at) { return model.plain().can_begin(at); });
+  return std::all_of(found.begin() + 1, found.end() - 1, [&](std::size_t at) { return model.can_begin(at); });
 }
 
 }  // namespace

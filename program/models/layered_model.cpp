@@ -61,7 +61,7 @@ std::vector<layer_weight> layered_model::weights() const {
     layer_weight weight{.type_name = each.type, .parameters = each.trainable};
     for (std::size_t step = each.begin; step < each.end; ++step)
       weight.parameters += trainable_of_code_layer(*steps[step]).value_or(0);
-    if (!made.empty() && !plain_->can_begin(made.size())) weight.joined_because = *plain_->live().objection(each.begin);
+    if (const auto why = running().objection(made.size()); why && !made.empty()) weight.joined_because = *why;
     made.push_back(std::move(weight));
   }
   return made;

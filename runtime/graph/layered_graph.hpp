@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +25,16 @@ class layered_graph {
   [[nodiscard]] const live_values& live() const noexcept { return live_; }
   [[nodiscard]] const std::vector<graph_layer>& layers() const noexcept { return layers_; }
   /// Whether a stage can begin in front of the layer.
-  [[nodiscard]] bool can_begin(std::size_t layer) const { return !live_.objection(layers_.at(layer).begin); }
+  [[nodiscard]] bool can_begin(std::size_t layer) const { return !objection(layer); }
+  /// Why not; nothing if it can.
+  [[nodiscard]] const std::optional<std::string>& objection(std::size_t layer) const {
+    return live_.objection(layers_.at(layer).begin);
+  }
 
   /// The layers [begin, end). Stages begin and end where they can.
   [[nodiscard]] graph_part part(std::size_t begin, std::size_t end, c10::Device device = c10::DeviceType::CPU) const;
-  /// The values that cross the front of layer `at`, or the end of the model.
-  [[nodiscard]] std::span<torch::jit::Value* const> crossing(std::size_t at) const;
+  /// The values that cross the front of layer `at`; all inputs of the model at its begin, all outputs at its end.
+  [[nodiscard]] std::vector<torch::jit::Value*> crossing(std::size_t at) const;
   /// A copy for rewrites.
   [[nodiscard]] operator_graph copy() const;
 

@@ -1,5 +1,6 @@
 #include "runtime/model/lower_module.hpp"
 
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -100,8 +101,12 @@ class lowering {
       callee = torch::jit::tryToGraphFunction(type->getMethod(call.s(c10::attr::name)));
     }
     if (callee == nullptr) return false;
+    // LibTorch's inlineCallTo() would leave pointers to functions in the nodes, which the module takes with it
     const auto copy = callee->graph()->copy();
-    torch::jit::inlineCallTo(&call, callee, copy.get());
+    const torch::jit::WithInsertPoint here(&call);
+    const std::vector<Value*> results = torch::jit::insertGraph(graph_, *copy, call.inputs());
+    for (std::size_t at = 0; at < results.size(); ++at) call.outputs()[at]->replaceAllUsesWith(results[at]);
+    call.destroy();
     for (Node* node = before->next(); node != &next; node = node->next()) put_into(*node, scope);
     return true;
   }
@@ -120,14 +125,23 @@ class lowering {
       const auto owner = modules_.find(node->input());
       const std::string& name = node->s(c10::attr::name);
       if (owner == modules_.end() || written_.contains(name)) continue;
-      const torch::jit::WithInsertPoint here(node);
-      if (const auto constant = torch::jit::tryInsertConstant(graph_, constant_of(owner->second.module, name)))
-        node->output()->replaceAllUsesWith(*constant);
+      if (Value* const constant = constant_of(owner->second.module, name)) node->output()->replaceAllUsesWith(constant);
     }
   }
 
+  /// One value for each attribute, so that alias analysis sees that a write to it in one place is read in another. Null
+  /// if it cannot be a constant.
+  Value* constant_of(const torch::jit::Module& module, const std::string& name) {
+    const auto [known, is_new] = constants_.try_emplace({module._ivalue().get(), name}, nullptr);
+    if (is_new) {
+      const torch::jit::WithInsertPoint begin(*graph_.nodes().begin());
+      known->second = torch::jit::tryInsertConstant(graph_, value_of(module, name)).value_or(nullptr);
+    }
+    return known->second;
+  }
+
   /// Tensors are detached, as constants must be, each of them once, so that tied weights stay one tensor.
-  c10::IValue constant_of(const torch::jit::Module& module, const std::string& name) {
+  c10::IValue value_of(const torch::jit::Module& module, const std::string& name) {
     const c10::IValue value = module.attr(name);
     if (value.isTensorList()) {  // the weights of an LSTM
       c10::List<at::Tensor> all;
@@ -168,6 +182,7 @@ class lowering {
   torch::jit::ScopePtr root_;
   std::unordered_map<const Value*, place> modules_;
   std::set<std::string> written_;
+  std::map<std::pair<const void*, std::string>, Value*> constants_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> detached_;
   std::unordered_map<const c10::TensorImpl*, weight_kind> kinds_;
   std::uint64_t nodes_ = 0;

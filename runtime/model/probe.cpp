@@ -101,9 +101,7 @@ passing_values shapes_of(const graph_values& values, const layered_graph& graph,
   passing_values made;
   for (std::size_t at = 0; at < values.size(); ++at) {
     made.push_back({.shape = std::nullopt, .bytes = values[at].nbytes()});
-    const bool is_end = place == graph.layers().size();  // an output may leave the model twice
-    if (is_end || crossing[at]->type()->kind() == c10::TypeKind::TensorType)
-      made.back().shape = values[at].sizes().vec();
+    if (crossing[at]->type()->kind() == c10::TypeKind::TensorType) made.back().shape = values[at].sizes().vec();
   }
   return made;
 }

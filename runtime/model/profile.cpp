@@ -61,12 +61,19 @@ expected<std::vector<double>> measure(const layered_graph& graph, const graph_va
   const c10::InferenceMode inference;
   std::size_t at = 0;
   try {
-    std::vector<graph_code> layers;
-    for (std::size_t layer = 0; layer < graph.layers().size(); ++layer)
-      layers.emplace_back(graph.part(layer, layer + 1));
-    std::vector<double> seconds;
-    for (auto& times : time_passes(layers, micro_batch, stop, budget, at)) seconds.push_back(median(std::move(times)));
-    if (seconds.empty()) return stopped_early(graph.model().file);
+    // A layer that cannot be separated from the one before it is timed with it.
+    std::vector<graph_code> pieces;
+    std::vector<std::size_t> begins;
+    for (std::size_t begin = 0, end = 0; begin < graph.layers().size(); begin = end) {
+      for (end = begin + 1; end < graph.layers().size() && !graph.can_begin(end);) ++end;
+      pieces.emplace_back(graph.part(begin, end));
+      begins.push_back(begin);
+    }
+    auto times = time_passes(pieces, micro_batch, stop, budget, at);
+    if (times.empty()) return stopped_early(graph.model().file);
+    std::vector<double> seconds(graph.layers().size());
+    for (std::size_t piece = 0; piece < begins.size(); ++piece)
+      seconds[begins[piece]] = median(std::move(times[piece]));
     return seconds;
   } catch (const std::exception& caught) {
     const std::string& model = graph.model().file;

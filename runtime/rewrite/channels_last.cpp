@@ -73,7 +73,8 @@ class channels_last_rewrite {
       ++report_.additions_in_place;
     }
     const char* const kind = sum != nullptr ? "troupe::convolution_add_" : "troupe::convolution";
-    Node* made = graph_.create(c10::Symbol::fromQualString(kind), inputs)->copyMetadata(last);
+    Node* made = graph_.create(c10::Symbol::fromQualString(kind), inputs);
+    made->copyMetadata(sum != nullptr ? last : &node);
     graph_.insertNode(made);
     made->output()->setType(c10::TensorType::get());
     runs_.add(*made, runs_.entry(last->output()));

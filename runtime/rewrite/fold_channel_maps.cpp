@@ -151,7 +151,6 @@ class channel_map_folding {
 
   static void replace(Node& node, Node& last, const weighted_layer& layer) {
     node.moveBefore(&last);
-    node.copyMetadata(&last);
     set_weights(node, layer);
     last.output(0)->replaceAllUsesWith(node.output());
     last.destroy();

@@ -66,7 +66,7 @@ void pack(Node& node, const product& layer, rewrite_report& report) {
   Value* const weights = graph.insertConstant(pack_linear(layer.weight, layer.bias));
   Node* made =
       graph.create(c10::Symbol::fromQualString("troupe::linear"), {layer.x, weights, graph.insertConstant(has_relu)});
-  graph.insertNode(made->copyMetadata(&last));
+  graph.insertNode(made->copyMetadata(&node));
   made->output()->setType(c10::TensorType::get());
   last.output()->replaceAllUsesWith(made->output());
   if (has_relu) last.destroy();

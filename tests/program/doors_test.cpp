@@ -343,7 +343,6 @@ TEST(a_module, says_itself_how_it_is_cut) {
   for (const pipeline_engine_options& options : {pipeline_engine_options{.stages = 3},
                                                  {.stages = 1},
                                                  {.partition = "auto"},
-                                                 {.optimize = optimize_mode::stage},
                                                  {.partition = "uniform"},
                                                  {.allow_effects = true}}) {
     const auto engine = pipeline_engine::create(layers(), options);

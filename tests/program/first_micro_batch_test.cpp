@@ -105,7 +105,8 @@ TEST(named_data, of_several_labels_one_must_be_chosen) {
   const error found =
       misfit_of(topology{}.source("questions", std::make_shared<questions>()).stage("sum", sums).sink("s", {"mae"}));
   EXPECT_EQ(found.code, error_code::metric_does_not_fit);
-  EXPECT_THAT(to_string(found), HasSubstr("found 2: start, end\n  fix: choose one, --score-label NAME, or sink_options::label"));
+  EXPECT_THAT(to_string(found),
+              HasSubstr("found 2: start, end\n  fix: choose one, --score-label NAME, or sink_options::label"));
 }
 
 }  // namespace

@@ -185,118 +185,21 @@ TEST_F(journaled_evaluation, that_is_complete_evaluates_nothing) {
   }
 }
 
-TEST_F(journaled_evaluation, pins_the_cut_only_where_bits_depend_on_it) {
-  for (const optimize_mode mode : {optimize_mode::layer, optimize_mode::stage}) {
+TEST_F(journaled_evaluation, goes_on_with_another_number_of_stages) {
+  for (const optimize_mode mode : {optimize_mode::graph, optimize_mode::none}) {
     options_.run.journal.file = (directory_ / std::to_string(static_cast<int>(mode))).string();
     options_.optimize = mode;
     options_.run.limit = 40;
     options_.stages = 2;
     options_.run.journal.resume = false;
-    ASSERT_TRUE(run());
+    const auto first = run();
+    ASSERT_TRUE(first) << to_string(first.error());
     options_.run.journal.resume = true;
-    EXPECT_TRUE(run());
     options_.stages = 3;
-    const auto other = run();
-    EXPECT_EQ(other.has_value(), mode == optimize_mode::layer);
-    if (other) continue;
-    EXPECT_EQ(other.error().code, error_code::journal_mismatch);
-    EXPECT_THAT(other.error().cause, HasSubstr("partition was 0,"));
+    const auto again = run();
+    ASSERT_TRUE(again) << to_string(again.error());
+    EXPECT_EQ(words_of(*again), words_of(*first));
   }
-}
-
-/// No measurement of LeNet cuts off its last layer alone.
-constexpr const char* never_measured = "0,14,15";
-
-class measured_again : public journaled_evaluation, public ::testing::WithParamInterface<const char*> {};
-
-TEST_P(measured_again, goes_on_at_the_boundaries_of_its_journal) {
-  options_.optimize = optimize_mode::stage;
-  options_.stages = 2;
-  options_.partition = never_measured;
-  const auto expected_words = undisturbed();
-  const auto stopped = run_and_stop(stop_kind::now);
-  ASSERT_TRUE(stopped) << to_string(stopped.error());
-  ASSERT_TRUE(stopped->partial);
-
-  options_.run.journal.resume = true;
-  options_.partition = GetParam();
-  const auto whole = run();
-  ASSERT_TRUE(whole) << to_string(whole.error());
-  EXPECT_EQ(words_of(*whole), expected_words);
-  EXPECT_GT(whole->delivery.resumed, 0);
-  EXPECT_EQ(whole->delivery.folded, 600);
-  EXPECT_EQ(whole->stages.at(0).layers.size(), 14);
-  EXPECT_EQ(whole->stages.at(1).layers.size(), 1);
-  EXPECT_EQ(whole->config.partition, GetParam());
-  EXPECT_EQ(whole->cut_by, (std::map<std::string, std::string>{{"stage", never_measured}}));
-
-  options_.partition = "parameters";
-  const auto other = run();
-  ASSERT_FALSE(other) << "no measurement, so what is asked for counts";
-  EXPECT_EQ(other.error().code, error_code::journal_mismatch);
-  EXPECT_THAT(other.error().cause, HasSubstr("partition was 0,14,15 and is 0,"));
-}
-
-INSTANTIATE_TEST_SUITE_P(methods, measured_again, ::testing::ValuesIn(std::vector{"auto", "profile"}));
-
-/// Engines cut when they are made, before any data set is known.
-TEST_P(measured_again, so_does_an_engine) {
-  const auto result_of = [&](const std::string& partition, bool resume) -> expected<run_result> {
-    const auto data = open_data(options_.data);
-    auto engine =
-        TROUPE_TRY(pipeline_engine::create(options_.model,
-                                           {.stages = 2,
-                                            .run = {.micro_batch = 4,
-                                                    .threads = 1,
-                                                    .limit = 40,
-                                                    .journal = {.file = options_.run.journal.file, .resume = resume}},
-                                            .optimize = optimize_mode::stage,
-                                            .partition = partition,
-                                            .sample = (*data)->read({0, 4})->inputs.only()},
-                                           nullptr));
-    return (engine)->evaluate(*data);
-  };
-  const auto first = result_of(never_measured, false);
-  ASSERT_TRUE(first) << to_string(first.error());
-  const auto again = result_of(GetParam(), true);
-  ASSERT_TRUE(again) << to_string(again.error());
-  EXPECT_EQ(words_of(*again), words_of(*first));
-  EXPECT_EQ(again->stages.at(0).layers.size(), 14);
-}
-
-TEST_P(measured_again, measures_where_the_journal_has_other_stages) {
-  options_.run.limit = 40;
-  options_.optimize = optimize_mode::stage;
-  options_.stages = 2;
-  options_.partition = never_measured;
-  ASSERT_TRUE(run());
-  options_.run.journal.resume = true;
-  options_.stages = 3;
-  options_.partition = GetParam();
-  const auto other = run();
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().code, error_code::journal_mismatch) << to_string(other.error());
-  EXPECT_THAT(other.error().cause, HasSubstr("partition was 0,14,15 and is 0,"));
-}
-
-/// Their cuts stand in the order of their names, with none for a pipeline whose bits do not depend on it.
-TEST_F(journaled_evaluation, knows_the_cut_of_each_pipeline) {
-  const auto fused = [](std::string partition) {
-    return cut_options{.stages = 2, .partition = std::move(partition), .optimize = optimize_mode::stage};
-  };
-  const topology what = topology{}
-                            .source("loader", options_.data)
-                            .pipeline("c", "c.pt", fused("auto"))
-                            .pipeline("b", "b.pt", {.stages = 2})
-                            .pipeline("a", "a.pt", fused("profile"));
-  ASSERT_TRUE(create_journal(options_.run.journal.file, {{"partition", "0,4,15 0,14,15"}}));
-  EXPECT_TRUE(journaled_choices_of(what, {.file = options_.run.journal.file}).cuts.empty())
-      << "a run that is not resumed";
-  EXPECT_EQ(journaled_choices_of(what, {.file = options_.run.journal.file, .resume = true}).cuts,
-            (std::map<std::string, std::string>{{"a", "0,4,15"}, {"c", "0,14,15"}}));
-  options_.run.journal.file += ".other";
-  ASSERT_TRUE(create_journal(options_.run.journal.file, {{"threads", "1"}}));
-  EXPECT_TRUE(journaled_choices_of(what, {.file = options_.run.journal.file, .resume = true}).cuts.empty());
 }
 
 TEST_F(journaled_evaluation, goes_on_where_files_were_moved_and_not_where_they_changed) {

@@ -11,6 +11,7 @@
 #include "runtime/model/first_use.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "tests/support/paths.hpp"
+#include <troupe/model.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -18,12 +19,13 @@ namespace {
 const std::string lenet = data_dir() / "mnist/lenet.pt";
 
 expected<layered_model_ptr> load() {
-  return load_chain(lenet).map([](layer_chain chain) { return make_layered(std::move(chain)); });
+  return load_model(lenet).map(
+      [](const model& loaded) { return std::make_shared<layered_model>(loaded.graph(), layer_unit::modules); });
 }
 
 expected<layered_model_ptr> load_optimized() {
   auto model = load();
-  EXPECT_TRUE((*model)->prepare({}));
+  (*model)->optimize(false);
   return model;
 }
 
@@ -31,10 +33,10 @@ expected<layered_model_ptr> load_optimized() {
 at::Tensor output_of(const layered_model_ptr& model, bool is_replacement) {
   at::manual_seed(7);
   const at::Tensor input = at::randn({5, 1, 28, 28});
-  const cut_places places{.boundaries = {0, 4, model->weights().size()},
-                          .warm_up = {warm_up_of(input, is_replacement), at::Tensor()},
+  const cut_places places{.boundaries = {0, 4, model->layers().size()},
+                          .warm_up = {warm_up_of(make_tensors(input), is_replacement), {}},
                           .activation_bytes = 0};
-  const auto cut = cut_at(model, {.stages = 2, .threads = 1}, places, 0);
+  const auto cut = cut_at(model, {.stages = 2, .threads = 1}, places);
   EXPECT_TRUE(cut.has_value());
   const auto body = cut->make_body(0, 0, c10::DeviceType::CPU);
   EXPECT_TRUE(body.has_value());
@@ -93,12 +95,14 @@ TEST(spare_models, leaves_errors_to_whoever_needs_the_model) {
   EXPECT_EQ(other.take("broken"), nullptr);
 }
 
-TEST(warm_up_of, is_short_for_a_replacement) {
+TEST(warm_up_of, is_short_for_a_replacement_where_all_tensors_have_rows) {
   const at::Tensor sent = at::zeros({64, 3});
-  EXPECT_EQ(warm_up_of(sent, false).size(0), 64);
-  EXPECT_EQ(warm_up_of(sent, true).size(0), limits::warm_up_samples_of_replacement);
-  EXPECT_EQ(warm_up_of(sent.narrow(0, 0, 0), true).size(0), 0);
-  EXPECT_FALSE(warm_up_of(at::Tensor(), true).defined());
+  EXPECT_EQ(warm_up_of(make_tensors(sent), false).at(0).size(0), 64);
+  EXPECT_EQ(warm_up_of(make_tensors(sent), true).at(0).size(0), limits::warm_up_samples_of_replacement);
+  EXPECT_EQ(warm_up_of(make_tensors(sent.narrow(0, 0, 0)), true).at(0).size(0), 0);
+  EXPECT_TRUE(warm_up_of(nullptr, true).empty());
+  const auto with_mask = std::make_shared<const tensor_set>(std::vector{sent, at::zeros({1, 3})});
+  EXPECT_EQ(warm_up_of(with_mask, true).at(0).size(0), 64);
 }
 
 }  // namespace

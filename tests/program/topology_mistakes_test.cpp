@@ -81,18 +81,6 @@ TEST(a_node_that_moves_rows, takes_no_option_of_a_computation) {
   EXPECT_EQ(code_of({}, {.inputs = {"other"}}), error_code::flags_contradict);
 }
 
-TEST(a_pipeline_of_layers_in_code, is_not_fused) {
-  torch::nn::Linear layer(2, 1);
-  const auto fine = topology{}
-                        .source("numbers", numbers(10))
-                        .pipeline("net", std::vector<layer_spec>{{"Linear", [layer] { return layer; }}},
-                                  {.optimize = optimize_mode::stage})
-                        .sink("sum", {})
-                        .check();
-  ASSERT_FALSE(fine);
-  EXPECT_EQ(fine.error().code, error_code::flags_contradict);
-}
-
 TEST(picture, of_what_is_no_graph_throws_what_check_says) {
   const topology circle = topology{}
                               .source("numbers", numbers(10))

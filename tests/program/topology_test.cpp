@@ -212,7 +212,7 @@ TEST(topology, mistakes_of_the_builder_are_named) {
   EXPECT_THAT(to_string(error_of(good().stage("g", twice, {.threads = 0}).sink("s", {}))), HasSubstr("0 threads"));
   EXPECT_THAT(to_string(error_of(good().route("r", {{"x"}, {"y"}}).sink("s", {}))), HasSubstr("two cases without"));
   EXPECT_THAT(to_string(error_of(good().sink("s", {"acuracy"}))), HasSubstr("accuracy"));
-  EXPECT_THAT(to_string(error_of(good().pipeline("p", layer_chain{}, {.allow_effects = true}).sink("s", {}))),
+  EXPECT_THAT(to_string(error_of(good().pipeline("p", model(nullptr), {.allow_effects = true}).sink("s", {}))),
               HasSubstr("E0104: pipeline 'p', allow_effects: it is for models that come from a file"));
   EXPECT_EQ(error_of(good().sink("s", {}), {.micro_batch = 0}).code, error_code::value_out_of_range);
   EXPECT_THAT(to_string(error_of(good().sink("s", {}), {.workers = {.timeout = std::chrono::milliseconds{0}}})),

@@ -11,7 +11,7 @@ namespace troupe::testing {
 
 /// How a module is run.
 struct module_place {
-  optimize_mode optimize = optimize_mode::layer;
+  optimize_mode optimize = optimize_mode::graph;
   std::uint32_t stages = 1;
   bool in_workers = false;
   /// The engine gets the first micro-batch before the start.

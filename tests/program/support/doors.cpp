@@ -7,6 +7,7 @@
 
 #include <torch/nn/modules/linear.h>
 
+#include "program/models/layered_model.hpp"
 #include "runtime/data/cast_names.hpp"
 
 namespace troupe::testing {
@@ -110,7 +111,8 @@ pipeline_module layers() {
 }
 
 const std::vector<door>& doors() {
-  static const std::size_t lenet_layers = load_chain(lenet)->layers.size();
+  static const std::size_t lenet_layers =
+      layered_model(load_model(lenet)->graph(), layer_unit::modules).layers().size();
   static const std::vector<door> all = {{"options", by_options, lenet_layers},
                                         {"topology", by_topology, lenet_layers},
                                         {"engine", by_engine, lenet_layers},

@@ -45,9 +45,9 @@ std::string saved(const torch::jit::Module& module) {
 
 TEST(archive, by_hand_is_good_and_loads) {
   const scratch_dir dir;
-  const auto chain = load_chain(dir.write("model.pt", model_archive(net_code(net_forward("")))));
+  const auto chain = load_model(dir.write("model.pt", model_archive(net_code(net_forward("")))));
   ASSERT_TRUE(chain) << to_string(chain.error());
-  EXPECT_EQ(chain->layers.size(), 1U);
+  EXPECT_EQ(layers_of(*chain)->layers().size(), 1U);
 }
 
 TEST(archive, every_flipped_byte_of_an_entry_is_found) {
@@ -157,13 +157,13 @@ TEST(effects, happen_where_they_are_allowed_and_nowhere_else) {
   for (const auto& [code, data] : {std::pair{at_load, state}, {at_forward, pickled_net()}}) {
     const scratch_dir dir;
     const std::string file = saving(dir, code, data);
-    const auto refused = load_chain(file);
+    const auto refused = load_model(file);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, error_code::model_has_effects);
     EXPECT_FALSE(std::filesystem::exists(dir.path() / "written"));
-    const auto allowed = load_chain(file, {.allow_effects = true});
+    const auto allowed = load_model(file, {.allow_effects = true});
     ASSERT_TRUE(allowed) << to_string(allowed.error());
-    EXPECT_TRUE(probe_chain(*allowed, at::rand({2, 4, 4})));
+    EXPECT_TRUE(probe_layers(*layers_of(*allowed), {at::rand({2, 4, 4})}));
     EXPECT_TRUE(std::filesystem::exists(dir.path() / "written"));
   }
 }
@@ -171,11 +171,11 @@ TEST(effects, happen_where_they_are_allowed_and_nowhere_else) {
 TEST(print, goes_to_stderr_alone) {
   const scratch_dir dir;
   const auto file = dir.write("model.pt", model_archive(net_code(net_forward("    print(\"line\", 1)\n"))));
-  const auto chain = load_chain(file, {.allow_effects = true});
+  const auto chain = load_model(file, {.allow_effects = true});
   ASSERT_TRUE(chain) << to_string(chain.error());
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  const auto shapes = probe_chain(*chain, at::rand({2, 4, 4}));
+  const auto shapes = probe_layers(*layers_of(*chain), {at::rand({2, 4, 4})});
   std::cout.flush();
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "line 1\n");
@@ -229,7 +229,7 @@ TEST(nesting, just_below_the_limit_loads_and_just_above_is_refused) {
   const std::size_t limit = limits::model_expression_depth_max;
   const scratch_dir dir;
   for (const auto& statement : {nested_calls(limit / 2 - 8), nested_parentheses(limit - 8), long_sum(limit - 8)}) {
-    const auto chain = load_chain(dir.write("model.pt", model_archive(net_code(net_forward(statement)))));
+    const auto chain = load_model(dir.write("model.pt", model_archive(net_code(net_forward(statement)))));
     EXPECT_TRUE(chain) << to_string(chain.error());
   }
   for (const auto& statement : {nested_calls(limit), nested_parentheses(limit + 1), long_sum(limit + 1)}) {

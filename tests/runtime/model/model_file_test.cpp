@@ -21,7 +21,7 @@ std::string read_all(const std::filesystem::path& file) {
 }
 
 void expect_error(const std::filesystem::path& file, error_code code, const std::string& words) {
-  const auto outcome = load_chain(file);
+  const auto outcome = load_model(file);
   ASSERT_FALSE(outcome) << file;
   const std::string text = to_string(outcome.error());
   EXPECT_EQ(code_name(outcome.error().code), code_name(code)) << text;

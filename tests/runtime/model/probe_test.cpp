@@ -7,13 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/model/chain_summary.hpp"
 #include "runtime/model/expected_input.hpp"
-#include "runtime/model/layer_code.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/move_module.hpp"
-#include "runtime/model/optimize.hpp"
 #include "runtime/model/profile.hpp"
+#include "runtime/tensor/faithful_copy.hpp"
 #include "torchscript.hpp"
 
 namespace troupe::testing {
@@ -23,29 +21,31 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
-void expect_rejection(const layer_chain& chain, const at::Tensor& sample, const std::vector<std::string>& words) {
-  const auto shapes = probe_chain(chain, sample);
+void expect_rejection(const model& of, const at::Tensor& sample, const std::vector<std::string>& words) {
+  const auto shapes = probe_layers(*layers_of(of), {sample});
   ASSERT_FALSE(shapes);
   EXPECT_EQ(shapes.error().code, error_code::model_rejects_sample);
   EXPECT_EQ(status_of(shapes.error().code), exit_status::bad_input);
   for (const std::string& word : words) EXPECT_THAT(to_string(shapes.error()), HasSubstr(word));
 }
 
-TEST(probe, tells_the_shapes_of_every_layer) {
-  const auto chain = load_chain(lenet_file());
-  const auto shapes = probe_chain(*chain, at::rand({1, 1, 28, 28}));
+TEST(probe, tells_what_crosses_the_front_of_every_layer) {
+  const auto shapes = probe_layers(*layers_of(*load_model(lenet_file())), {at::rand({1, 1, 28, 28})});
   ASSERT_TRUE(shapes) << to_string(shapes.error());
-  ASSERT_EQ(shapes->size(), 15u);
-  EXPECT_THAT(shapes->at(0).output, ElementsAre(1, 1, 32, 32));
-  EXPECT_THAT(shapes->at(2).output, ElementsAre(1, 6, 28, 28));
-  EXPECT_EQ(shapes->at(2).output_bytes, 4u * 6u * 28u * 28u);
-  EXPECT_THAT(shapes->at(11).input, ElementsAre(1, 120));
-  EXPECT_THAT(shapes->at(14).output, ElementsAre(1, 10));
+  ASSERT_EQ(shapes->size(), 16u);
+  const auto shape = [&](std::size_t place) { return *shapes->at(place).front().shape; };
+  EXPECT_THAT(shape(0), ElementsAre(1, 1, 28, 28));
+  EXPECT_THAT(shape(1), ElementsAre(1, 1, 32, 32));
+  EXPECT_THAT(shape(3), ElementsAre(1, 6, 28, 28));
+  EXPECT_EQ(bytes_of(shapes->at(3)), 4u * 6u * 28u * 28u);
+  EXPECT_THAT(shape(11), ElementsAre(1, 120));
+  EXPECT_THAT(shape(15), ElementsAre(1, 10));
+  for (const passing_values& each : *shapes) EXPECT_EQ(each.size(), 1u);
 }
 
 TEST(probe, a_layer_that_refuses_is_named_with_both_shapes) {
-  const auto lenet = load_chain(lenet_file());
-  const auto resnet = load_chain(resnet_file());
+  const auto lenet = load_model(lenet_file());
+  const auto resnet = load_model(resnet_file());
   expect_rejection(*lenet, at::rand({1, 3, 32, 32}),
                    {"lenet.pt, layer 2 (2 Conv2d)", "found an input of shape [1, 3, 32, 32]", "expected [N, 1, H, W]"});
   expect_rejection(*lenet, at::rand({1, 784}), {"layer 0 (0 Resize)", "found an input of shape [1, 784]"});
@@ -54,11 +54,12 @@ TEST(probe, a_layer_that_refuses_is_named_with_both_shapes) {
 }
 
 TEST(probe, an_input_of_another_floating_type_is_told_how_to_cast) {
-  const auto lenet = load_chain(lenet_file());
+  const auto lenet = load_model(lenet_file());
   expect_rejection(
       *lenet, at::rand({1, 1, 28, 28}, at::kDouble),
       {"of Double", "fix: cast the inputs to float32, the type of the weights", "npy:INPUTS,LABELS,float32"});
-  EXPECT_THAT(probe_chain(*lenet, at::rand({1, 784})).error().fix, HasSubstr("the data that the model was made for"));
+  EXPECT_THAT(probe_layers(*layers_of(*lenet), {at::rand({1, 784})}).error().fix,
+              HasSubstr("the data that the model was made for"));
 }
 
 std::string fix_of(const std::function<void()>& operation, const forward_facts& facts = {}) {
@@ -93,11 +94,11 @@ TEST(probe, the_type_to_cast_to_is_that_of_the_weights) {
        {std::pair{at::kHalf, "float16"}, {at::kBFloat16, "bfloat16"}, {at::kDouble, "float64"}}) {
     auto typed = linear("Linear", 4, 3);
     typed.to(type);
-    const auto chain = make_chain(typed, "memory");
+    const auto chain = make_model(typed, "memory");
     const at::Tensor sample = at::rand({1, 4});
     expect_rejection(*chain, sample,
                      {std::string("cast the inputs to ") + name, std::string("npy:INPUTS,LABELS,") + name});
-    EXPECT_TRUE(probe_chain(*chain, sample.to(type))) << name;
+    EXPECT_TRUE(probe_layers(*layers_of(*chain), {sample.to(type)})) << name;
   }
 }
 
@@ -106,17 +107,17 @@ TEST(probe, a_layer_whose_own_code_mixes_types_is_told_from_wrong_data) {
   torch::jit::Module traced("LSTM");
   traced.register_parameter("weight", at::randn({3, 4}, at::kHalf), false);
   traced.define("def forward(self, x):\n  return torch.linear(torch.zeros([1, 4], dtype=6), self.weight)\n");
-  expect_rejection(*make_chain(traced, "memory"), at::rand({1, 4}, at::kHalf), {"fix: leave --dtype out"});
+  expect_rejection(*make_model(traced, "memory"), at::rand({1, 4}, at::kHalf), {"fix: leave --dtype out"});
   const auto widens = scripted("Widen", "def forward(self, x):\n  return x.to(6)\n");
   auto half = linear("Linear", 4, 3);
   half.to(at::kHalf);
-  expect_rejection(*make_chain(sequential("Net", {{"a", widens}, {"b", half}}), "memory"), at::rand({1, 4}, at::kHalf),
+  expect_rejection(*make_model(sequential("Net", {{"a", widens}, {"b", half}}), "memory"), at::rand({1, 4}, at::kHalf),
                    {"layer 1 (b Linear)", "fix: let the layer before give float16"});
 }
 
 TEST(probe, a_model_that_goes_to_a_gpu_by_itself_is_told_to_be_exported_on_the_cpu) {
   const auto gpu = scripted("Gpu", "def forward(self, x):\n  return x + torch.zeros([4], device=\"cuda\")\n");
-  expect_rejection(*make_chain(gpu, "memory"), at::rand({1, 4}), {"fix: export the model on the CPU", "model.cpu()"});
+  expect_rejection(*make_model(gpu, "memory"), at::rand({1, 4}), {"fix: export the model on the CPU", "model.cpu()"});
 }
 
 TEST(probe, quantized_tensors_pass_between_layers_and_not_out_of_the_model) {
@@ -126,21 +127,21 @@ TEST(probe, quantized_tensors_pass_between_layers_and_not_out_of_the_model) {
   const auto dequantize = scripted("DeQuantize", "def forward(self, x):\n  return torch.dequantize(x)\n");
   const at::Tensor sample = at::randn({2, 3, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast);
   const auto good = sequential("Net", {{"q", quantize}, {"r", relu}, {"d", dequantize}});
-  ASSERT_TRUE(probe_chain(*make_chain(good, "memory"), sample));
+  ASSERT_TRUE(probe_layers(*layers_of(*make_model(good, "memory")), {sample}));
   const at::Tensor wanted = at::quantize_per_tensor(sample, 0.1, 10, at::kQUInt8).relu().dequantize();
-  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer, optimize_mode::stage}) {
-    const auto output = run_cut(*make_chain(good, "memory"), {1, 2}, mode, sample);
+  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::graph}) {
+    const auto output = run_cut(*make_model(good, "memory"), {1, 2}, mode, sample);
     ASSERT_TRUE(output) << to_string(output.error());
     EXPECT_TRUE(same_bits(*output, wanted));
   }
-  expect_rejection(*make_chain(sequential("Net", {{"q", quantize}, {"r", relu}}), "memory"), sample,
+  expect_rejection(*make_model(sequential("Net", {{"q", quantize}, {"r", relu}}), "memory"), sample,
                    {"layer 1 (r ReLU)", "gives a quantized tensor", "DeQuantStub"});
-  expect_rejection(*make_chain(sequential("Net", {{"q", quantize}, {"l", linear("Linear", 4, 2)}}), "memory"), sample,
+  expect_rejection(*make_model(sequential("Net", {{"q", quantize}, {"l", linear("Linear", 4, 2)}}), "memory"), sample,
                    {"layer 1 (l Linear)", "QuantStub"});
   const auto channels = scripted("PerChannel",
                                  "def forward(self, x):\n  return torch.quantize_per_channel(x, torch.ones([3]), "
                                  "torch.zeros([3], dtype=4), 1, 13)\n");
-  expect_rejection(*make_chain(sequential("Net", {{"q", channels}, {"d", dequantize}}), "memory"), sample,
+  expect_rejection(*make_model(sequential("Net", {{"q", channels}, {"d", dequantize}}), "memory"), sample,
                    {"layer 0 (q PerChannel)", "more than one scale"});
 }
 
@@ -170,56 +171,55 @@ TEST(cast_to, leaves_indices_as_they_are) {
 }
 
 TEST(probe, expected_shapes_come_from_parameters) {
-  const auto resnet = load_chain(resnet_file());
-  EXPECT_THAT(expected_input(resnet->layers[1].module), Optional(std::string("[N, 3, H, W]")));
-  EXPECT_THAT(expected_input(resnet->layers[2].module), Optional(std::string("[N, 16, ...]")));
-  EXPECT_THAT(expected_input(resnet->layers[8].module), Optional(std::string("[N, 32, H, W]")));
-  EXPECT_THAT(expected_input(resnet->layers[14].module), Optional(std::string("[N, ..., 64]")));
-  EXPECT_EQ(expected_input(resnet->layers[3].module), std::nullopt);
+  const auto resnet = layers_of(*load_model(resnet_file()));
+  EXPECT_THAT(expected_input(*resnet, 1), Optional(std::string("[N, 3, H, W]")));
+  EXPECT_THAT(expected_input(*resnet, 2), Optional(std::string("[N, 16, ...]")));
+  EXPECT_THAT(expected_input(*resnet, 8), Optional(std::string("[N, 32, H, W]")));
+  EXPECT_THAT(expected_input(*resnet, 14), Optional(std::string("[N, ..., 64]")));
+  EXPECT_EQ(expected_input(*resnet, 3), std::nullopt);
   torch::jit::Module grouped("Conv1d");
   grouped.register_parameter("weight", at::randn({8, 2, 3}), false);
   grouped.define("def forward(self, x):\n  return torch.conv1d(x, self.weight, None, [1], [0], [1], 4)\n");
-  EXPECT_THAT(expected_input(grouped), Optional(std::string("[N, 8, L]")));
+  EXPECT_THAT(expected_input(*layers_of(*make_model(grouped, "memory")), 0), Optional(std::string("[N, 8, L]")));
 }
 
 TEST(probe, a_linear_layer_after_a_missing_flatten_is_named) {
-  const auto chain = make_chain(sequential("Net", {{"fc", linear("Linear", 784, 10)}}), "memory");
+  const auto chain = make_model(sequential("Net", {{"fc", linear("Linear", 784, 10)}}), "memory");
   expect_rejection(*chain, at::rand({1, 1, 28, 28}),
                    {"memory, layer 0 (fc Linear)", "found an input of shape [1, 1, 28, 28]", "expected [N, ..., 784]"});
 }
 
 TEST(probe, the_number_of_samples_must_come_out) {
   const auto flat = scripted("Flat", "def forward(self, x):\n  return torch.flatten(x)\n");
-  expect_rejection(*make_chain(flat, "memory"), at::rand({1, 4}),
+  expect_rejection(*make_model(flat, "memory"), at::rand({1, 4}),
                    {"dimension 0 must stay the number of samples", "[4]"});
   const auto fixed = scripted("View", "def forward(self, x):\n  return x.view([64, 16])\n");
-  expect_rejection(*make_chain(fixed, "memory"), at::rand({1, 4, 4}), {"layer 0 (model View)", "batch size"});
+  expect_rejection(*make_model(fixed, "memory"), at::rand({1, 4, 4}), {"layer 0 (model View)", "batch size"});
 }
 
 TEST(probe, a_sparse_output_is_refused_by_name) {
   const auto sparse = scripted("Sparse", "def forward(self, x):\n  return x.to_sparse()\n");
   const auto next = scripted("Dense", "def forward(self, x):\n  return x.to_dense()\n");
-  expect_rejection(*make_chain(sequential("Net", {{"a", sparse}, {"b", next}}), "memory"), at::rand({2, 4}),
+  expect_rejection(*make_model(sequential("Net", {{"a", sparse}, {"b", next}}), "memory"), at::rand({2, 4}),
                    {"memory, layer 0 (a Sparse)", "layout Sparse", "to_dense()"});
-  expect_rejection(*make_chain(sparse, "memory"), at::rand({2, 4}), {"layout Sparse"});
+  expect_rejection(*make_model(sparse, "memory"), at::rand({2, 4}), {"layout Sparse"});
 }
 
 TEST(probe, a_probe_does_not_write_the_sample) {
   const auto writer = scripted("Writer", "def forward(self, x):\n  return x.mul_(2.0)\n");
   const at::Tensor sample = at::ones({1, 4});
-  ASSERT_TRUE(probe_chain(*make_chain(writer, "memory"), sample));
+  ASSERT_TRUE(probe_layers(*layers_of(*make_model(writer, "memory")), {sample}));
   EXPECT_TRUE(at::equal(sample, at::ones({1, 4})));
 }
 
 TEST(profile, every_layer_has_a_time_and_the_heavy_one_the_longest) {
-  const auto chain = make_chain(sequential("Net", {{"small", linear("Linear", 8, 512)},
+  const auto chain = make_model(sequential("Net", {{"small", linear("Linear", 8, 512)},
                                                    {"heavy", linear("Linear", 512, 512)},
                                                    {"end", linear("Linear", 512, 2)}}),
                                 "memory");
   ASSERT_TRUE(chain) << to_string(chain.error());
-  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer, optimize_mode::stage}) {
-    const auto seconds =
-        profile_layers(mode == optimize_mode::none ? *chain : *optimize_layers(*chain), at::rand({256, 8}), 1);
+  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::graph}) {
+    const auto seconds = profile_layers(*layers_of(*chain, mode), {at::rand({256, 8})}, 1);
     ASSERT_TRUE(seconds) << to_string(seconds.error());
     ASSERT_EQ(seconds->size(), 3u);
     for (const double time : *seconds) EXPECT_GT(time, 0);
@@ -229,34 +229,10 @@ TEST(profile, every_layer_has_a_time_and_the_heavy_one_the_longest) {
   }
 }
 
-TEST(profile, measures_the_least_passes_where_the_budget_is_spent_at_once) {
-  std::uint32_t forwards = 0;
-  const auto make_steps = [&] {
-    return std::vector<timed_step>{{"counted", [&](at::Tensor input) {
-                                      ++forwards;
-                                      return input + 1;
-                                    }}};
-  };
-  const auto seconds = profile_steps("model", make_steps, at::ones({1}), 1, {}, std::chrono::milliseconds(0));
-  ASSERT_TRUE(seconds) << to_string(seconds.error());
-  EXPECT_EQ(forwards, limits::profile_warm_up_passes + limits::profile_passes_min);
-}
-
 TEST(profile, a_failing_layer_is_named) {
-  const auto seconds = profile_layers(*optimize_layers(*load_chain(lenet_file())), at::rand({2, 3, 28, 28}), 1);
+  const auto seconds = profile_layers(*layers_of(*load_model(lenet_file())), {at::rand({2, 3, 28, 28})}, 1);
   ASSERT_FALSE(seconds);
   EXPECT_THAT(to_string(seconds.error()), HasSubstr("layer 2 (2 Conv2d)"));
-}
-
-TEST(summary, carries_the_shapes_of_a_probe) {
-  const auto chain = load_chain(resnet_file());
-  const auto shapes = probe_chain(*chain, at::rand({1, 3, 32, 32}));
-  ASSERT_TRUE(shapes) << to_string(shapes.error());
-  const chain_summary summary = summarize(*chain, *shapes);
-  EXPECT_EQ(summary.layers.size(), 15u);
-  EXPECT_THAT(*summary.layers[14].output_shape, ElementsAre(1, 10));
-  EXPECT_EQ(summary.layers[14].output_bytes, 40u);
-  EXPECT_EQ(summarize(*chain).layers[14].output_shape, std::nullopt);
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ std::optional<std::string> random_in(const std::string& statements) {
   module.register_buffer("mean", at::zeros({3}));
   module.register_buffer("var", at::ones({3}));
   module.define("def forward(self, x):\n" + statements);
-  const auto chain = saved_and_loaded(module);
-  EXPECT_TRUE(chain) << statements << (chain ? "" : to_string(chain.error()));
-  return chain ? find_random(chain->layers.front().module) : std::nullopt;
+  const auto loaded = saved_and_loaded(module);
+  EXPECT_TRUE(loaded) << statements << (loaded ? "" : to_string(loaded.error()));
+  return loaded ? find_random(*layers_of(*loaded), 0) : std::nullopt;
 }
 
 TEST(random_code, is_found_with_its_operator) {
@@ -79,7 +79,7 @@ TEST(random_code, is_found_in_a_child) {
   const auto child = scripted("child", "def forward(self, x):\n  return torch.dropout(x, 0.5, True)\n");
   const auto outer =
       container("outer", {{"inner", child}}, "def forward(self, x):\n  return self.inner.forward(x) + x\n");
-  EXPECT_THAT(find_random(outer).value_or(""), HasSubstr("aten::dropout"));
+  EXPECT_THAT(find_random(*layers_of(*make_model(outer, "outer")), 0).value_or(""), HasSubstr("aten::dropout"));
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ std::size_t threads_of_this_process() {
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-layer_chain heavy_chain() {
+model heavy_model() {
   torch::jit::Module convolution("Conv2d");
   convolution.register_parameter("weight", at::randn({32, 3, 3, 3}), false);
   convolution.define("def forward(self, x):\n  return torch.conv2d(x, self.weight)\n");
   const auto element_wise = scripted("Sigmoid", "def forward(self, x):\n  return torch.flatten(torch.sigmoid(x), 1)\n");
-  return *make_chain(
+  return *make_model(
       sequential("Net", {{"conv", convolution}, {"act", element_wise}, {"fc", linear("Linear", 32 * 62 * 62, 64)}}),
       "heavy");
 }
@@ -35,16 +35,16 @@ void wait_for_the_team_to_end(std::size_t threads_at_rest) {
 }
 
 /// How many threads running the stage adds to the process, and ATen's own count in that thread.
-std::pair<std::size_t, int> threads_added(const layer_chain& chain, std::uint32_t threads, optimize_mode mode) {
-  // freezing runs kernels too, in the thread that makes the stage
-  const auto body = layers_body::make(chain, 0, chain.layers.size(), {0, threads, mode, std::nullopt});
+std::pair<std::size_t, int> threads_added(const model& of, std::uint32_t threads, optimize_mode mode) {
+  const layered_graph_ptr graph = layers_of(of, mode);
+  graph_body body = body_of(*graph, 0, graph->layers().size(), 0, threads);
   std::pair<std::size_t, int> result;
   const std::size_t at_rest = threads_of_this_process();
   std::thread([&] {
-    (*body)->on_start();
+    body.on_start();
     const std::size_t before = threads_of_this_process();
     const at::Tensor input = at::ones({16, 3, 64, 64});
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE((*body)->forward(micro_batch(input)));
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(body.forward(micro_batch(input)));
     result = {threads_of_this_process() - before, at::get_num_threads()};
   }).join();
   wait_for_the_team_to_end(at_rest);
@@ -52,12 +52,12 @@ std::pair<std::size_t, int> threads_added(const layer_chain& chain, std::uint32_
 }
 
 TEST(stage_threads, the_count_holds_for_every_library) {
-  const layer_chain chain = heavy_chain();
+  const model heavy = heavy_model();
   // another thread's setting must not leak into a new thread
   at::set_num_threads(3);
-  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer, optimize_mode::stage}) {
+  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::graph}) {
     for (const std::uint32_t threads : {1u, 2u, 4u, 1u}) {
-      const auto [added, own_count] = threads_added(chain, threads, mode);
+      const auto [added, own_count] = threads_added(heavy, threads, mode);
       EXPECT_EQ(added, threads - 1) << "threads " << threads << ", mode " << static_cast<int>(mode);
       EXPECT_EQ(own_count, static_cast<int>(threads));
     }

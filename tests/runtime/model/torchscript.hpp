@@ -13,7 +13,10 @@
 
 #include "../../support/paths.hpp"
 #include "messages/try.hpp"
-#include "runtime/model/layers_body.hpp"
+#include "runtime/graph/bind_inputs.hpp"
+#include "runtime/graph/layered_graph.hpp"
+#include "runtime/model/graph_body.hpp"
+#include "runtime/rewrite/rewrite_graph.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include <troupe/model.hpp>
 
@@ -73,11 +76,11 @@ class scratch_dir {
 };
 
 /// The module after a way through a file, as a user's model arrives.
-inline expected<layer_chain> saved_and_loaded(const torch::jit::Module& module) {
+inline expected<model> saved_and_loaded(const torch::jit::Module& module) {
   const scratch_dir dir;
   const auto file = dir.path() / "model.pt";
   module.save(file.string());
-  return load_chain(file);
+  return load_model(file);
 }
 
 inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
@@ -93,20 +96,44 @@ inline activation micro_batch(at::Tensor tensor) {
   return input;
 }
 
-/// The chain cut at `cuts` (ascending, without 0 and the end), run stage by stage.
-inline expected<at::Tensor> run_cut(const layer_chain& chain, const std::vector<std::size_t>& cuts, optimize_mode mode,
-                                    at::Tensor value, std::uint32_t threads = 1) {
+/// The model with its layers, rewritten or as it stands.
+inline layered_graph_ptr layers_of(const model& of, optimize_mode mode = optimize_mode::none) {
+  operator_graph graph = of.graph();
+  graph.graph = of.graph().graph->copy();
+  bind_inputs(graph, {});
+  const auto plain = std::make_shared<const layered_graph>(std::move(graph), layer_unit::modules);
+  if (mode == optimize_mode::none) return plain;
+  operator_graph rewritten = plain->copy();
+  rewrite_graph(rewritten, rewrite_target::cpu);
+  return std::make_shared<const layered_graph>(std::move(rewritten), *plain);
+}
+
+/// The layers [begin, end) of a model with one input as stage number `stage`.
+inline graph_body body_of(const layered_graph& graph, std::size_t begin, std::size_t end, stage_index stage = 0,
+                          std::uint32_t threads = 1) {
+  graph_body_options options{.stage = stage, .threads = threads};
+  if (begin == 0) options.arguments = graph.model().inputs;
+  if (end == graph.layers().size()) options.outputs = graph.model().outputs;
+  return {graph.part(begin, end), std::move(options)};
+}
+
+/// The model cut at `cuts` (ascending, without 0 and the end), run stage by stage.
+inline expected<at::Tensor> run_cut(const layered_graph& graph, const std::vector<std::size_t>& cuts,
+                                    const at::Tensor& input, std::uint32_t threads = 1) {
   std::vector<std::size_t> bounds = cuts;
   bounds.insert(bounds.begin(), 0);
-  bounds.push_back(chain.layers.size());
+  bounds.push_back(graph.layers().size());
+  activation values = micro_batch(input);
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    auto body = TROUPE_TRY(
-        layers_body::make(chain, bounds[i], bounds[i + 1], {static_cast<stage_index>(i), threads, mode, std::nullopt}));
-    body->on_start();
-    auto output = TROUPE_TRY(body->forward(micro_batch(value)));
-    value = as_tensors(output).single();
+    graph_body body = body_of(graph, bounds[i], bounds[i + 1], static_cast<stage_index>(i), threads);
+    body.on_start();
+    values.tensors = TROUPE_TRY(body.forward(values));
   }
-  return value;
+  return as_tensors(values.tensors).single();
+}
+inline expected<at::Tensor> run_cut(const model& of, const std::vector<std::size_t>& cuts, optimize_mode mode,
+                                    const at::Tensor& input, std::uint32_t threads = 1) {
+  return run_cut(*layers_of(of, mode), cuts, input, threads);
 }
 
 inline std::filesystem::path lenet_file() {

@@ -1,10 +1,10 @@
-// Goal: a chain gives the same bits wherever it is cut, whatever its layers do with their input, and errors name the
-// layer. Method: compared with the plain module that LibTorch loads, and with the uncut chain in the same process.
+// Goal: a model gives the same bits wherever it is cut, whatever its layers do with their input, and errors name the
+// layer. Method: compared with the plain module that LibTorch loads, and with the uncut model in the same process.
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/model/optimize.hpp"
+#include "runtime/tensor/faithful_copy.hpp"
 #include "tests/support/sanitized.hpp"
 #include "torchscript.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr optimize_mode all_modes[] = {optimize_mode::none, optimize_mode::layer, optimize_mode::stage};
+constexpr optimize_mode all_modes[] = {optimize_mode::none, optimize_mode::graph};
 
 struct real_model {
   std::string name;
@@ -29,17 +29,19 @@ class real_model_test : public ::testing::TestWithParam<real_model> {
     sizes.insert(sizes.begin(), count);
     return at::rand(sizes);
   }
-  layer_chain chain_ = *load_chain(GetParam().file);
+  model model_ = *load_model(GetParam().file);
 };
 
 TEST_P(real_model_test, every_cut_gives_the_same_bits) {
-  for (const std::int64_t size : {1, 5}) {
-    const at::Tensor input = images(size);
-    for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer}) {
-      const auto whole = run_cut(chain_, {}, mode, input);
+  for (const optimize_mode mode : all_modes) {
+    const layered_graph_ptr graph = layers_of(model_, mode);
+    for (const std::int64_t size : {1, 5}) {
+      const at::Tensor input = images(size);
+      const auto whole = run_cut(*graph, {}, input);
       ASSERT_TRUE(whole) << to_string(whole.error());
-      for (std::size_t cut = 1; cut < chain_.layers.size(); ++cut) {
-        const auto output = run_cut(chain_, {cut}, mode, input);
+      for (std::size_t cut = 1; cut < graph->layers().size(); ++cut) {
+        ASSERT_TRUE(graph->can_begin(cut)) << *graph->objection(cut);
+        const auto output = run_cut(*graph, {cut}, input);
         ASSERT_TRUE(output) << to_string(output.error());
         EXPECT_TRUE(same_bits(*output, *whole)) << "cut " << cut;
       }
@@ -49,12 +51,13 @@ TEST_P(real_model_test, every_cut_gives_the_same_bits) {
 
 TEST_P(real_model_test, any_number_of_stages_gives_the_same_bits) {
   const at::Tensor input = images(3);
-  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer}) {
-    const auto whole = run_cut(chain_, {}, mode, input);
+  for (const optimize_mode mode : all_modes) {
+    const layered_graph_ptr graph = layers_of(model_, mode);
+    const auto whole = run_cut(*graph, {}, input);
     std::vector<std::size_t> cuts;
-    for (std::size_t stages = 2; stages <= chain_.layers.size(); ++stages) {
+    for (std::size_t stages = 2; stages <= graph->layers().size(); ++stages) {
       cuts.push_back(stages - 1);
-      const auto output = run_cut(chain_, cuts, mode, input);
+      const auto output = run_cut(*graph, cuts, input);
       ASSERT_TRUE(whole && output);
       EXPECT_TRUE(same_bits(*output, *whole)) << stages << " stages";
     }
@@ -69,46 +72,34 @@ TEST_P(real_model_test, without_optimization_the_bits_are_the_models_own) {
     const at::Tensor input = images(size);
     at::set_num_threads(1);
     const at::Tensor wanted = plain.forward({input}).toTensor();
-    const auto output = run_cut(chain_, {4, 9}, optimize_mode::none, input);
+    const auto output = run_cut(model_, {4, 9}, optimize_mode::none, input);
     ASSERT_TRUE(output) << to_string(output.error());
     EXPECT_TRUE(same_bits(*output, wanted));
   }
 }
 
-TEST_P(real_model_test, optimized_results_are_close) {
+TEST_P(real_model_test, rewritten_results_are_close) {
   const at::Tensor input = images(4);
-  const auto plain = run_cut(chain_, {}, optimize_mode::none, input);
-  for (const optimize_mode mode : {optimize_mode::layer, optimize_mode::stage}) {
-    const auto output = run_cut(chain_, {6}, mode, input);
-    ASSERT_TRUE(plain && output);
-    EXPECT_TRUE(at::allclose(*output, *plain, 1e-4, 1e-4));
-  }
+  const auto plain = run_cut(model_, {}, optimize_mode::none, input);
+  const auto output = run_cut(model_, {6}, optimize_mode::graph, input);
+  ASSERT_TRUE(plain && output);
+  EXPECT_LE((*output - *plain).abs().max().item<double>(), 1e-5 * plain->abs().max().item<double>());
 }
 
 TEST_P(real_model_test, repeated_runs_and_changing_sizes_keep_the_bits) {
   for (const optimize_mode mode : all_modes) {
-    const auto body = layers_body::make(chain_, 0, chain_.layers.size(), {0, 1, mode, std::nullopt});
-    ASSERT_TRUE(body) << to_string(body.error());
-    (*body)->on_start();
+    const layered_graph_ptr graph = layers_of(model_, mode);
+    graph_body body = body_of(*graph, 0, graph->layers().size());
+    body.on_start();
     std::map<std::int64_t, at::Tensor> first;
     for (const std::int64_t size : {4, 4, 3, 4, 1, 3, 4, 1, 4, 4}) {
-      const auto output = (*body)->forward(micro_batch(images(size)));
+      const auto output = body.forward(micro_batch(images(size)));
       ASSERT_TRUE(output) << to_string(output.error());
       const at::Tensor& tensor = as_tensors(*output).single();
       const auto [known, is_new] = first.emplace(size, tensor);
       EXPECT_TRUE(same_bits(tensor, known->second)) << "size " << size;
     }
   }
-}
-
-TEST_P(real_model_test, stages_that_share_optimized_layers_keep_the_bits) {
-  const at::Tensor input = images(3);
-  const auto shared = optimize_layers(chain_);
-  ASSERT_TRUE(shared) << to_string(shared.error());
-  const auto own = run_cut(chain_, {5}, optimize_mode::layer, input);
-  const auto output = run_cut(*shared, {8}, optimize_mode::none, input);
-  ASSERT_TRUE(own && output);
-  EXPECT_TRUE(same_bits(*own, *output));
 }
 
 INSTANTIATE_TEST_SUITE_P(models, real_model_test,
@@ -150,21 +141,22 @@ TEST_P(difficult_layer_test, keeps_input_weights_and_bits_in_every_mode_and_cut)
   const auto model = sequential("Net", {{"a", difficult(GetParam())}, {"b", writer}, {"c", relu}});
   const auto after = sequential("Net", {{"a", relu}, {"b", difficult(GetParam())}, {"c", writer}});
   for (const auto& variant : {model, after}) {
-    const auto chain = saved_and_loaded(variant);
-    ASSERT_TRUE(chain) << to_string(chain.error());
+    const auto loaded = saved_and_loaded(variant);
+    ASSERT_TRUE(loaded) << to_string(loaded.error());
     const at::Tensor pristine = at::arange(24).to(at::kFloat).view({4, 6}) - 11.5;
     torch::jit::Module eager = variant.deepcopy();
     const at::Tensor wanted = eager.forward({pristine.clone()}).toTensor();
     for (const optimize_mode mode : all_modes) {
+      const layered_graph_ptr graph = layers_of(*loaded, mode);
       for (const std::vector<std::size_t>& cuts : {std::vector<std::size_t>{}, {1}, {2}, {1, 2}}) {
+        if (!cuts.empty() && cuts.back() >= graph->layers().size()) continue;
         const at::Tensor input = pristine.clone();
         // twice, as a replayed micro-batch must find everything as it was
         for (int attempt = 0; attempt < 2; ++attempt) {
-          const auto output = run_cut(*chain, cuts, mode, input);
+          const auto output = run_cut(*graph, cuts, input);
           ASSERT_TRUE(output) << to_string(output.error());
           EXPECT_TRUE(same_bits(*output, wanted)) << "mode " << static_cast<int>(mode) << ", cuts " << cuts.size();
           EXPECT_TRUE(same_bits(input, pristine));
-          EXPECT_FALSE(output->is_alias_of(input));
         }
       }
     }
@@ -174,24 +166,20 @@ TEST_P(difficult_layer_test, keeps_input_weights_and_bits_in_every_mode_and_cut)
 INSTANTIATE_TEST_SUITE_P(layers, difficult_layer_test, ::testing::ValuesIn(difficult_layers),
                          [](const auto& instance) { return instance.param.name; });
 
-TEST(layers_body, a_first_layer_that_writes_leaves_a_stage_the_weights_of_the_one_before) {
-  const auto chain =
-      saved_and_loaded(sequential("Net", {{"w", difficult({"own", "  return self.weight\n"})},
-                                          {"r", scripted("R", "def forward(self, x):\n  return x.mul_(2.0)\n")}}));
-  ASSERT_TRUE(chain) << to_string(chain.error());
-  const at::Tensor wanted = 2 * (at::arange(6).to(at::kFloat) - 2);
-  for (const optimize_mode mode : {optimize_mode::none, optimize_mode::layer}) {
-    const auto body = layers_body::make(*chain, 0, 2, {0, 1, mode, std::nullopt});
-    ASSERT_TRUE(body) << to_string(body.error());
-    for (int attempt = 0; attempt < 3; ++attempt) {
-      const auto output = (*body)->forward(micro_batch(at::ones({6})));
-      ASSERT_TRUE(output) << to_string(output.error());
-      EXPECT_TRUE(same_bits(as_tensors(*output).single(), wanted));
-    }
-  }
+TEST(graph_body, what_passes_through_is_handed_on_without_a_copy) {
+  const auto skip = container("Skip", {{"a", linear("Linear", 6, 6)}, {"b", linear("Linear", 6, 6)}},
+                              "def forward(self, x):\n  y = self.a.forward(x)\n  return self.b.forward(y) + x\n");
+  const layered_graph_ptr graph = layers_of(*make_model(skip, "memory"));
+  ASSERT_EQ(graph->layers().size(), 3U);
+  const at::Tensor input = at::randn({2, 6});
+  const auto between = body_of(*graph, 0, 1).forward(micro_batch(input));
+  ASSERT_TRUE(between) << to_string(between.error());
+  const auto& values = as_tensors(*between).tensors();
+  ASSERT_EQ(values.size(), 2U);
+  EXPECT_TRUE(values[0].is_same(input) || values[1].is_same(input));
 }
 
-TEST(layers_body, copies_keep_sizes_strides_values_and_alignment) {
+TEST(graph_body, copies_keep_sizes_strides_values_and_alignment) {
   const at::Tensor base = at::arange(120).to(at::kFloat).view({6, 20});
   for (const at::Tensor& view : {base, base.t(), base.slice(1, 3, 17, 4), base.narrow(0, 2, 3), base[4],
                                  base.slice(1, 0, 1).expand({6, 7}), base.narrow(0, 0, 0), at::scalar_tensor(3)}) {
@@ -206,48 +194,62 @@ TEST(layers_body, copies_keep_sizes_strides_values_and_alignment) {
   }
 }
 
-TEST(layers_body, failures_name_stage_layer_and_micro_batch) {
-  const auto chain = load_chain(lenet_file());
-  ASSERT_TRUE(chain) << to_string(chain.error());
+TEST(graph_body, failures_name_stage_layer_and_operator) {
   for (const optimize_mode mode : all_modes) {
-    const auto body = layers_body::make(*chain, 2, 15, {1, 1, mode, std::nullopt});
-    ASSERT_TRUE(body) << to_string(body.error());
+    const layered_graph_ptr graph = layers_of(*load_model(lenet_file()), mode);
+    graph_body body = body_of(*graph, 2, 15, 1);
     activation bad = micro_batch(at::rand({2, 7, 32, 32}));
-    bad.id = {3, 17};
     for (int attempt = 0; attempt < 2; ++attempt) {
-      const auto output = (*body)->forward(bad);
+      const auto output = body.forward(bad);
       ASSERT_FALSE(output);
-      const std::string text = to_string(output.error());
       EXPECT_EQ(output.error().code, error_code::forward_failed);
-      EXPECT_THAT(text, HasSubstr("stage 1, layer 2 (2 Conv2d)"));
-      EXPECT_THAT(text, HasSubstr("to have 1 channels, but got 7 channels"));
-      EXPECT_EQ(text.find("Exception raised from"), std::string::npos) << text;
-      EXPECT_EQ(text.find("Traceback"), std::string::npos) << text;
+      EXPECT_THAT(output.error().where, HasSubstr("stage 1, layer 2 (2 Conv2d)"));
+      const std::string& cause = output.error().cause;
+      EXPECT_THAT(cause, HasSubstr("forward failed in "));
+      EXPECT_THAT(cause, HasSubstr("7")) << "the channels that it got";
+      EXPECT_EQ(cause.find("Exception raised from"), std::string::npos) << cause;
+      EXPECT_EQ(cause.find("Traceback"), std::string::npos) << cause;
     }
-    EXPECT_TRUE((*body)->forward(micro_batch(at::rand({2, 1, 32, 32}))));
+    EXPECT_TRUE(body.forward(micro_batch(at::rand({2, 1, 32, 32})))) << "the next micro-batch is served";
   }
 }
 
-TEST(layers_body, sets_of_several_tensors_are_an_error) {
-  const auto chain = load_chain(lenet_file());
-  const auto body = layers_body::make(*chain, 0, 15, {});
-  ASSERT_TRUE(body) << to_string(body.error());
+TEST(graph_body, takes_several_inputs_by_their_names_and_names_its_outputs) {
+  const auto net = scripted("Net",
+                            "def forward(self, ids, mask, scale: Optional[Tensor] = None):\n"
+                            "  y = ids * mask\n"
+                            "  if scale is not None:\n    y = y * scale\n"
+                            "  return {\"sum\": y + 1, \"parts\": (ids, mask)}\n");
+  const auto loaded = make_model(net, "memory");
+  ASSERT_TRUE(loaded) << to_string(loaded.error());
+  const layered_graph_ptr graph = layers_of(*loaded);
+  graph_body body = body_of(*graph, 0, graph->layers().size());
+  const at::Tensor ids = at::randn({3, 2});
+  const at::Tensor mask = at::randn({3, 2});
   activation input;
-  input.tensors = std::make_shared<const tensor_set>(std::vector{at::ones({1}), at::ones({1})});
-  const auto output = (*body)->forward(input);
-  ASSERT_FALSE(output);
-  EXPECT_THAT(output.error().cause, HasSubstr("it got 2"));
+  input.tensors = std::make_shared<const tensor_set>(std::vector{mask, ids}, std::vector<std::string>{"mask", "ids"});
+  const auto output = body.forward(input);
+  ASSERT_TRUE(output) << to_string(output.error());
+  const tensor_set& made = as_tensors(*output);
+  ASSERT_EQ(made.tensors().size(), 3U);
+  EXPECT_EQ(made.name(0) + " " + made.name(1) + " " + made.name(2), "sum parts.0 parts.1");
+  EXPECT_TRUE(at::equal(made.tensors()[0], ids * mask + 1));
+  EXPECT_TRUE(at::equal(made.tensors()[2], mask));
+  input.tensors = std::make_shared<const tensor_set>(std::vector{mask, ids}, std::vector<std::string>{"mask", "id"});
+  const auto refused = body.forward(input);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::model_rejects_sample);
+  EXPECT_THAT(refused.error().cause,
+              HasSubstr("takes the inputs \"ids\", \"mask\", and the data have \"mask\", \"id\""));
 }
 
-TEST(layers_body, a_layer_that_cannot_be_frozen_is_named) {
-  auto chain = load_chain(lenet_file());
-  ASSERT_TRUE(chain) << to_string(chain.error());
-  chain->layers[4].module.train(true);
-  const auto body = layers_body::make(*chain, 2, 6, {0, 1, optimize_mode::layer, std::nullopt});
-  ASSERT_FALSE(body);
-  EXPECT_EQ(body.error().code, error_code::model_not_optimizable);
-  EXPECT_THAT(body.error().where, HasSubstr("lenet.pt, layer 4 (4 MaxPool2d)"));
-  EXPECT_THAT(body.error().fix, HasSubstr("--optimize none"));
+TEST(graph_body, of_a_later_part_takes_what_the_part_before_gives) {
+  const layered_graph_ptr graph = layers_of(*load_model(lenet_file()));
+  activation input;
+  input.tensors = std::make_shared<const tensor_set>(std::vector{at::ones({1}), at::ones({1})});
+  const auto output = body_of(*graph, 3, 15).forward(input);
+  ASSERT_FALSE(output);
+  EXPECT_THAT(output.error().cause, HasSubstr("takes 1 tensors, and it got 2"));
 }
 
 }  // namespace
