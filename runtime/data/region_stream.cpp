@@ -33,7 +33,13 @@ region_stream::pos_type region_stream::seekoff(off_type by, std::ios_base::seekd
 region_stream::pos_type region_stream::seekpos(pos_type to, std::ios_base::openmode /*which*/) {
   const off_type at = to;
   if (at < 0 || static_cast<std::uint64_t>(at) > region_->size()) return pos_type(off_type(-1));
-  end_ = static_cast<std::uint64_t>(at);
+  const std::uint64_t begin = end_ - static_cast<std::uint64_t>(egptr() - eback());
+  const auto wanted = static_cast<std::uint64_t>(at);
+  if (wanted >= begin && wanted < end_) {  // headers of small entries lie in one block
+    setg(eback(), eback() + (wanted - begin), egptr());
+    return to;
+  }
+  end_ = wanted;
   setg(block_.data(), block_.data(), block_.data());
   return to;
 }

@@ -350,6 +350,22 @@ TEST(npz, no_byte_of_an_archive_can_be_changed_to_crash_the_reader) {
   }
 }
 
+TEST(npz, has_any_number_of_arrays) {
+  const scratch_directory dir;
+  std::vector<zip_item> items = {labels_item()};
+  for (int i = 0; i < 3000; ++i) {
+    const std::vector<float> value(6, static_cast<float>(i));
+    items.push_back(stored("x" + std::to_string(i) + ".npy", text_of(npy(dictionary("<f4", "(3, 2)"), raw(value)))));
+  }
+  const std::string path = dir.write("x.npz", bytes_of_text(zip_file(items)));
+  EXPECT_THAT(to_string(open_data("npz:" + path).error()), HasSubstr("there are 3001 arrays"));
+  EXPECT_THAT(to_string(open_data("npz:" + path + ",label=y").error()), HasSubstr("and 2981 more"));
+  for (const int i : {0, 1, 1234, 2999}) {
+    const sample_block block = get(opened("npz:" + path + ",inputs=x" + std::to_string(i))->read({0, 3}));
+    EXPECT_TRUE(at::equal(block.inputs.only(), at::full({3, 2}, i, at::kFloat)));
+  }
+}
+
 TEST(npz, a_file_that_is_cut_short_while_in_use_is_an_error) {
   const scratch_directory dir;
   const bytes whole = testing::read_file(testing::source_dir() / "tests/runtime/data/recorded/stored.npz");
