@@ -26,7 +26,7 @@ graph_body::graph_body(graph_part part, graph_body_options options)
 
 void graph_body::on_start() {
   set_threads_of_this_thread(options_.threads);
-  if (options_.warm_up.empty()) return;
+  if (options_.warm_up.size() != code_.inputs()) return;
   const c10::InferenceMode inference;
   try {
     for (std::uint32_t i = 0; i < limits::profile_warm_up_passes; ++i) static_cast<void>(code_.run(options_.warm_up));

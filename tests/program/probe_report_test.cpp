@@ -21,10 +21,12 @@ using ::testing::HasSubstr;
 
 probe_report sample_report() {
   const at::Tensor input = at::arange(24, at::kFloat).reshape({2, 3, 4});
+  // A mask beside what the layer before gave.
+  const std::vector<at::Tensor> two = {input.transpose(1, 2), at::arange(3)};
   cut_report cut{.name = "lenet",
                  .boundaries = {0, 2, 3},
                  .layers = {{"0 Conv2d", "1 \xff"}, {"2 Linear"}},
-                 .warm_up = {make_tensors(input), make_tensors(input.transpose(1, 2))}};
+                 .warm_up = {make_tensors(input), std::make_shared<const tensor_set>(two)}};
   return {.fingerprint = 0xfedcba9876543210, .cuts = {cut, {}}, .between_bytes = 96, .device_channels = {1, 5}};
 }
 
@@ -65,10 +67,13 @@ TEST(probe_report, arrives_as_it_was_written) {
   ASSERT_EQ(cut.warm_up.size(), 2);
   const auto sent = sample_report();
   for (std::size_t part = 0; part < 2; ++part) {
-    const at::Tensor& before = as_tensors(sent.cuts[0].warm_up[part]).single();
-    const at::Tensor& after = as_tensors(cut.warm_up[part]).single();
-    EXPECT_TRUE(at::equal(before, after));
-    EXPECT_EQ(before.strides(), after.strides());
+    const std::vector<at::Tensor>& before = as_tensors(sent.cuts[0].warm_up[part]).tensors();
+    const std::vector<at::Tensor>& after = as_tensors(cut.warm_up[part]).tensors();
+    ASSERT_EQ(after.size(), part + 1);
+    for (std::size_t each = 0; each < after.size(); ++each) {
+      EXPECT_TRUE(at::equal(before.at(each), after[each]));
+      EXPECT_EQ(before.at(each).strides(), after[each].strides());
+    }
   }
   EXPECT_TRUE(check_cut(cut, 2));
 }
@@ -132,7 +137,7 @@ TEST(probe_report, with_other_bytes_is_refused_or_still_a_report) {
     for (const cut_report& cut : (**read).cuts) {
       for (const payload_ptr& input : cut.warm_up) {
         if (input != nullptr) {
-          EXPECT_EQ(as_tensors(input).tensors().size(), 1);
+          EXPECT_FALSE(as_tensors(input).tensors().empty());
         }
       }
     }
