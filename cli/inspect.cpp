@@ -1,24 +1,19 @@
-#include <fmt/format.h>
-
 #include "actors/workers/resource_needs.hpp"
 #include "command.hpp"
-#include "messages/printable.hpp"
 #include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/models/layered_model.hpp"
+#include "program/plan/draw_graph.hpp"
 #include "runtime/config/option_table.hpp"
 #include "runtime/data/sample_block.hpp"
 #include "runtime/model/probe.hpp"
-#include "runtime/report/text_table.hpp"
 #include "runtime/tensor/named_payload.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/topology.hpp>
 
 namespace troupe::cli {
 namespace {
-
-using align = text_table::align;
 
 /// Empty without data.
 expected<std::vector<passing_values>> shapes_for(layered_model& model, const std::string& specification) {
@@ -31,41 +26,12 @@ expected<std::vector<passing_values>> shapes_for(layered_model& model, const std
   return model.probe(values, {});
 }
 
-/// Of the tensor that was made last.
-std::string shape_text(const std::vector<passing_values>& shapes, std::size_t place) {
-  if (place >= shapes.size()) return "-";
-  for (auto each = shapes[place].rbegin(); each != shapes[place].rend(); ++each) {
-    if (each->shape) return to_string(*each->shape);
-  }
-  return "-";
-}
-
-std::string inspection_text(const layered_model& model, const std::vector<passing_values>& shapes) {
-  text_table table({align::right, align::left, align::left, align::right, align::left, align::left});
-  table.add({"layer", "name", "type", "parameters", "input", "output"});
-  std::uint64_t parameters = 0;
-  std::uint64_t trainable = 0;
-  std::uint64_t bytes = 0;
-  for (std::size_t at = 0; at < model.layers().size(); ++at) {
-    const graph_layer& each = model.layers()[at];
-    parameters += each.parameters;
-    trainable += each.trainable;
-    bytes += each.parameter_bytes + each.buffer_bytes;
-    table.add({fmt::format("{}", at), each.name, each.type, fmt::format("{}", each.parameters), shape_text(shapes, at),
-               shape_text(shapes, at + 1)});
-  }
-  const std::string layers = model.layers().size() == 1 ? "1 layer" : fmt::format("{} layers", model.layers().size());
-  const std::string head = fmt::format("{}: {}, {} parameters ({} trainable), {} bytes of weights\n",
-                                       printable(model.name()), layers, parameters, trainable, bytes);
-  return head + "\n" + table.text(output_width());
-}
-
-/// Layers for which an evaluation refuses the model (E0216).
-std::string random_text(const layered_model& model) {
-  std::string text;
-  for (const layer_finding& each : model.random_code())
-    text += fmt::format("\nnot repeatable (E0216): {} {}", each.name, each.text);
-  return text.empty() ? text : text + "\n";
+expected<drawn_model> draw_with(layered_model& model, const std::string& specification) {
+  const auto shapes = TROUPE_TRY(shapes_for(model, specification));
+  drawn_model drawn = draw(model.plain(), shapes);
+  drawn.data = specification;
+  for (const layer_finding& each : model.random_code()) drawn.not_repeatable.push_back(each.name + " " + each.text);
+  return drawn;
 }
 
 }  // namespace
@@ -73,12 +39,15 @@ std::string random_text(const layered_model& model) {
 expected<exit_status> run_inspect(const arguments& given) {
   std::string model;
   std::string data;
+  bool as_json = false;
   model_loading how;
-  parser reader("inspect", "Show the layers of a model, between which it can be cut into stages.",
+  parser reader("inspect", "Show the layers of a model, and what crosses a cut between them.",
                 "  troupe inspect data/mnist/lenet.pt\n"
-                "  troupe inspect data/cifar10/resnet20.pt --data cifar10:data/cifar10\n");
+                "  troupe inspect data/cifar10/resnet20.pt --data "
+                "cifar10:data/cifar10\n");
   reader.add_text("MODEL", model, "File of TorchScript (.pt) or torch.export (.pt2)", "", parser::presence::required);
   reader.add_text("--data", data, "Send one sample of this data through it, to show shapes", "KIND:PATH");
+  reader.add_toggle("--json", as_json, "Print one JSON object");
   const option& effects = *find_option("allow_effects");
   reader.add_toggle(flag_name(effects), how.allow_effects, std::string(effects.help));
   const auto read = TROUPE_TRY(parse(reader, given));
@@ -86,8 +55,8 @@ expected<exit_status> run_inspect(const arguments& given) {
   return ensure_resources(needs_of_command("inspect"))
       .and_then([&] { return model_source(model).open({.allow_effects = how.allow_effects}, model); })
       .and_then([&](const layered_model_ptr& opened) {
-        return shapes_for(*opened, data).and_then([&](const std::vector<passing_values>& shapes) {
-          return print(inspection_text(*opened, shapes) + random_text(*opened));
+        return draw_with(*opened, data).and_then([&](const drawn_model& drawn) {
+          return print(as_json ? drawing_json(drawn) : drawing_text(drawn, output_width()));
         });
       })
       .map([] { return exit_status::ok; });

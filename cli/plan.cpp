@@ -29,12 +29,12 @@ constexpr const char* examples =
     "  troupe plan --model data/cifar10/resnet20.pt --stages 4 --hostfile HOSTS --exclude w1:1\n"
     "  troupe plan --weights 1,2,1 --stages 4 --partition balanced --json\n";
 
-/// What changes a plan. Nothing is started, and layers are timed on the CPU: workers, device, metrics, journal and log
-/// change nothing in it.
-constexpr std::array<std::string_view, 14> taken = {
+/// What changes a plan. Nothing is started, and layers are timed on the CPU: device, metrics, journal and log change
+/// nothing in it.
+constexpr std::array<std::string_view, 16> taken = {
     "model",    "data",      "stages",           "replicas", "micro_batch",   "threads",
     "optimize", "partition", "num_pipe_buffers", "dtype",    "allow_effects", "allow_random",
-    "limit",    "json"};
+    "limit",    "json",      "processes",        "transport"};
 
 std::string weights_text(const std::vector<double>& weights, const part_boundaries& boundaries) {
   std::string text = fmt::format("boundaries  {}\n", fmt::join(boundaries, ","));

@@ -53,7 +53,7 @@ expected<void> find_boundaries(const layered_model& model, const cut_request& re
     const auto budget = request.times_layers ? limits::profile_budget : budget_of(asked);
     into.seconds = TROUPE_TRY(model.time_layers(sample, request.threads, stop, budget));
   }
-  const cut_terms terms{.few_because = why_few(model)};
+  const cut_terms terms{.cut_cost_seconds_per_byte = request.cut_cost_seconds_per_byte, .few_because = why_few(model)};
   into.boundaries = TROUPE_TRY(partition_layers(method, weights_of(model, into, samples), request.stages, terms));
   into.cut_by = to_string(method);
   return {};
@@ -84,6 +84,11 @@ bool can_be_cut(const layered_model& model, const cut_request& request, const cu
 }
 
 }  // namespace
+
+double cut_cost_of(const worker_options& workers, bool spans_nodes) {
+  if (!workers.enabled) return cut_cost::in_process;
+  return spans_nodes || workers.transport == transport_kind::tcp ? cut_cost::tcp : cut_cost::shm;
+}
 
 expected<cut_places> find_places(layered_model& model, const cut_request& request, const payload_ptr& sample,
                                  const std::stop_token& stop) {

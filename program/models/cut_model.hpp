@@ -28,7 +28,11 @@ struct cut_request {
   std::optional<std::vector<std::size_t>> journaled_plain = std::nullopt;
   /// The layers are timed also where the method needs no times, if there is a sample.
   bool times_layers = false;
+  double cut_cost_seconds_per_byte = cut_cost::in_process;
 };
+
+/// See cut_cost; `spans_nodes`: the workers of the run are on several machines.
+double cut_cost_of(const worker_options& workers, bool spans_nodes = false);
 
 /// Where a model is to be cut, and what passes there.
 struct cut_places {

@@ -4,10 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <c10/core/InferenceMode.h>
-
 #include "messages/check.hpp"
-#include "runtime/graph/graph_code.hpp"
 
 namespace troupe {
 namespace {
@@ -32,19 +29,12 @@ class graph_drawer {
     }
   }
 
-  /// Sends a sample through it, from each place where a stage can begin to the next.
-  void measure(std::vector<at::Tensor> values) {
-    TROUPE_CHECK(values.size() == arguments_.size(), "one tensor for each input");
-    const c10::InferenceMode inference;
-    note(arguments_, values);
+  /// What was found at each place.
+  void measure(const std::vector<passing_values>& crossing) {
     const std::size_t layers = model_.layers().size();
-    for (std::size_t begin = 0; begin < layers;) {
-      std::size_t end = begin + 1;
-      while (end < layers && !model_.can_begin(end)) ++end;
-      values = graph_code(model_.part(begin, end)).run(std::move(values));
-      note(end == layers ? graph_.outputs() : crossing_at(end), values);
-      begin = end;
-    }
+    TROUPE_CHECK(crossing.size() == layers + 1, "a probe tells of each place");
+    note(arguments_, crossing.front());
+    for (std::size_t l = 1; l <= layers; ++l) note(crossing_at(l), crossing[l]);
   }
 
   [[nodiscard]] drawn_model draw() const {
@@ -62,7 +52,6 @@ class graph_drawer {
       }
       drawn.layers.push_back(std::move(layer));
     }
-    if (!shapes_.empty()) drawn.output_bytes = output_bytes();
     return drawn;
   }
 
@@ -75,12 +64,9 @@ class graph_drawer {
     return values;
   }
 
-  void note(at::ArrayRef<Value*> which, const std::vector<at::Tensor>& values) {
-    TROUPE_CHECK(which.size() == values.size(), "a part gives what crosses its end");
-    for (std::size_t at = 0; at < values.size(); ++at) {
-      shapes_.insert_or_assign(which[at], values[at].sizes().vec());
-      bytes_.insert_or_assign(which[at], values[at].nbytes());
-    }
+  void note(at::ArrayRef<Value*> which, const passing_values& values) {
+    TROUPE_CHECK(which.size() == values.size(), "a probe tells of each value");
+    for (std::size_t at = 0; at < values.size(); ++at) sizes_.insert_or_assign(which[at], values[at]);
   }
 
   static drawn_layer weighed(const graph_layer& layer) {
@@ -102,16 +88,16 @@ class graph_drawer {
       drawn.made_by = maker->name;
       drawn.layer = static_cast<std::size_t>(maker - layers.begin());
     }
-    const auto shape = shapes_.find(&value);
-    if (shape == shapes_.end()) return drawn;
-    if (is_tensor(value)) drawn.shape = shape->second;
-    drawn.bytes = bytes_.at(&value);
+    if (const auto size = sizes_.find(&value); size != sizes_.end()) {
+      if (is_tensor(value)) drawn.shape = size->second.shape;
+      drawn.bytes = size->second.bytes;
+    }
     return drawn;
   }
 
   void add_shape(const Value& value, std::vector<std::vector<std::int64_t>>& to) const {
-    const auto found = shapes_.find(&value);
-    if (found != shapes_.end() && is_tensor(value)) to.push_back(found->second);
+    const auto found = sizes_.find(&value);
+    if (found != sizes_.end() && is_tensor(value) && found->second.shape) to.push_back(*found->second.shape);
   }
 
   [[nodiscard]] std::size_t step_around(const Node* node) const {
@@ -133,31 +119,22 @@ class graph_drawer {
     });
   }
 
-  [[nodiscard]] std::uint64_t output_bytes() const {
-    std::uint64_t sum = 0;
-    for (const Value* value : graph_.outputs()) {
-      if (const auto found = bytes_.find(value); found != bytes_.end()) sum += found->second;
-    }
-    return sum;
-  }
-
   const layered_graph& model_;
   Graph& graph_;
   std::unordered_map<const Node*, std::size_t> number_;
   /// Inputs but a state.
   std::vector<Value*> arguments_;
   std::unordered_map<const Value*, std::string> input_names_;
-  std::unordered_map<const Value*, std::vector<std::int64_t>> shapes_;
-  std::unordered_map<const Value*, std::uint64_t> bytes_;
+  std::unordered_map<const Value*, passing_value> sizes_;
 };
 
 }  // namespace
 
-drawn_model draw(const layered_graph& model, std::vector<at::Tensor> inputs, std::string data) {
+drawn_model draw(const layered_graph& model, const std::vector<passing_values>& crossing) {
   graph_drawer drawer(model);
-  if (!inputs.empty()) drawer.measure(std::move(inputs));
+  if (!crossing.empty()) drawer.measure(crossing);
   drawn_model drawn = drawer.draw();
-  drawn.data = std::move(data);
+  if (!crossing.empty()) drawn.output_bytes = bytes_of(crossing.back());
   return drawn;
 }
 

@@ -1,18 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include "program/plan/model_drawing.hpp"
 #include "runtime/graph/layered_graph.hpp"
+#include "runtime/model/probe.hpp"
 
 namespace troupe {
 
-/// Draws a model. `inputs` is empty, or has a tensor for each input: they pass the layers on the calling thread, and
-/// shapes and bytes are theirs, as they come, whether of a sample or of a micro-batch; `data` says where they are from.
-/// Throws what LibTorch throws.
-drawn_model draw(const layered_graph& model, std::vector<at::Tensor> inputs = {}, std::string data = {});
+/// Draws a model. `crossing` is empty, or what probe_layers() found: shapes and
+/// bytes are then those of its samples.
+drawn_model draw(const layered_graph& model, const std::vector<passing_values>& crossing = {});
 
 }  // namespace troupe

@@ -28,7 +28,6 @@ std::string drawing_json(const drawn_model& model) {
   const ordered_json object = {{"model", model.file},
                                {"data", text_or_null(model.data)},
                                {"layers", std::move(layers)},
-                               {"few_because", text_or_null(model.few_because)},
                                {"not_repeatable", model.not_repeatable}};
   return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

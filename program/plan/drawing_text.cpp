@@ -73,7 +73,6 @@ std::string cuts_text(const drawn_model& model) {
     text += fmt::format(", {} of a sample cross{}", bytes_text(*least), places == 1 ? "" : " each");
   if (least && least != most)
     text += fmt::format(", where {} to {} of a sample cross", bytes_text(*least), bytes_text(*most));
-  if (!model.few_because.empty()) text += ": " + model.few_because;
   return text;
 }
 
@@ -109,7 +108,7 @@ std::string drawing_text(const drawn_model& model, std::size_t width) {
       if (!note.empty()) text += shortened("       └ " + printable(note), width) + "\n";
     }
   }
-  text += "\n" + shortened(printable(cuts_text(model)), width) + "\n";
+  text += "\n" + shortened(cuts_text(model), width) + "\n";
   for (const std::string& each : model.not_repeatable) text += "\nnot repeatable (E0216): " + printable(each);
   return model.not_repeatable.empty() ? text : text + "\n";
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "program/models/cut_model.hpp"
 #include "program/models/layered_model.hpp"
 #include "program/models/own_thread.hpp"
+#include "program/plan/draw_graph.hpp"
 #include "program/plan/plan_report.hpp"
 #include "program/topology/eval_topology.hpp"
 #include "runtime/data/sample_block.hpp"
@@ -30,14 +30,11 @@ struct measured {
   std::uint64_t samples = 0;
   std::uint64_t input_bytes = 0;  ///< of one micro-batch
   std::uint64_t label_bytes = 0;  ///< its labels, which travel with it
-  /// What crosses the front of each layer, and the end of the model, for one sample.
-  std::vector<passing_values> crossing;
-  std::vector<double> seconds;
 };
 
 expected<measured> measure(const eval_options& options) {
   const auto data = TROUPE_TRY(open_data(options.data));
-  measured found{{}, data->name(), std::min(options.run.limit.value_or(data->size()), data->size()), 0, 0, {}, {}};
+  measured found{{}, data->name(), std::min(options.run.limit.value_or(data->size()), data->size()), 0, 0};
   const auto block = TROUPE_TRY(data->read({0, std::min(options.run.micro_batch, found.samples)}));
   const auto dtype = dtype_of(options);
   found.inputs = each_tensor(to_payload(block.inputs), [&](const at::Tensor& one) {
@@ -60,7 +57,8 @@ expected<cut_places> places_for(const eval_options& options, layered_model& mode
                             .optimize = options.optimize,
                             .partition = options.partition,
                             .allow_random = options.allow_random,
-                            .times_layers = true};
+                            .times_layers = true,
+                            .cut_cost_seconds_per_byte = cut_cost_of(options.run.workers)};
   return in_own_thread("plan", "the model could not be cut",
                        [&] { return find_places(model, request, found ? found->inputs : nullptr); });
 }
@@ -69,35 +67,85 @@ std::uint64_t between_bytes(const cut_places& places, const std::optional<measur
   return found && places.activation_bytes > 0 ? places.activation_bytes + found->label_bytes : 0;
 }
 
-/// Of one micro-batch, at the front of a layer or the end of the model.
-std::uint64_t crossing_bytes(const measured& found, std::size_t place, std::uint64_t micro_batch) {
-  return place == 0 ? found.input_bytes : bytes_of(found.crossing.at(place)) * std::min(micro_batch, found.samples);
+/// With the bytes of a micro-batch of `rows` samples, where one sample has been
+/// measured.
+drawn_model draw_for(const layered_model& model, const std::vector<passing_values>& crossing, std::uint64_t rows) {
+  drawn_model drawn = draw(model.plain(), crossing);
+  for (drawn_layer& layer : drawn.layers) {
+    for (crossing_value& each : layer.before.values) {
+      each.shape.reset();
+      if (each.bytes) *each.bytes *= rows;
+    }
+  }
+  if (drawn.output_bytes) *drawn.output_bytes *= rows;
+  return drawn;
+}
+
+/// What crosses the front of the layer; behind the last one, what the model
+/// gives.
+std::uint64_t bytes_before(const drawn_model& model, std::size_t layer) {
+  const bool is_end = layer == model.layers.size();
+  return (is_end ? model.output_bytes : model.layers[layer].before.bytes()).value_or(0);
 }
 
 /// Slots in front of the stage are full, and the hungriest layer is at work.
-std::uint64_t activation_bytes(const measured& found, std::size_t begin, std::size_t end, std::uint32_t slots,
-                               std::uint64_t micro_batch) {
+std::uint64_t activation_bytes(const drawn_model& model, std::size_t begin, std::size_t end, std::uint32_t slots,
+                               std::uint64_t label_bytes) {
   std::uint64_t largest = 0;
-  for (std::size_t l = begin; l < end; ++l)
-    largest = std::max(largest, crossing_bytes(found, l, micro_batch) + crossing_bytes(found, l + 1, micro_batch));
-  return slots * (crossing_bytes(found, begin, micro_batch) + found.label_bytes) + largest;
+  for (std::size_t l = begin; l < end; ++l) {
+    largest = std::max(largest, bytes_before(model, l) + bytes_before(model, l + 1));
+  }
+  return slots * (bytes_before(model, begin) + label_bytes) + largest;
 }
 
-planned_stage plan_stage(const std::vector<graph_layer>& layers, const std::optional<measured>& found,
-                         std::size_t begin, std::size_t end, std::uint32_t slots, std::uint64_t micro_batch) {
+planned_stage plan_stage(const drawn_model& model, std::size_t begin, std::size_t end) {
   planned_stage stage;
   for (std::size_t l = begin; l < end; ++l) {
-    const graph_layer& each = layers.at(l);
+    const drawn_layer& each = model.layers.at(l);
     stage.layers.push_back(fmt::format("{} {}", l, each.type));
     stage.parameters += each.parameters;
-    stage.weight_bytes += each.parameter_bytes + each.buffer_bytes;
+    stage.weight_bytes += each.weight_bytes;
   }
-  if (!found) return stage;
-  const auto first = found->seconds.begin() + static_cast<std::ptrdiff_t>(begin);
-  stage.input_bytes = crossing_bytes(*found, begin, micro_batch) + found->label_bytes;
-  stage.seconds = std::accumulate(first, first + static_cast<std::ptrdiff_t>(end - begin), 0.0);
-  stage.activation_bytes = activation_bytes(*found, begin, end, slots, micro_batch);
   return stage;
+}
+
+void plan_stages(plan_report& plan, const drawn_model& model) {
+  for (std::size_t s = 0; s + 1 < plan.boundaries.size(); ++s) {
+    plan.stages.push_back(plan_stage(model, plan.boundaries[s], plan.boundaries[s + 1]));
+    if (s > 0) plan.cuts.push_back({.layer = plan.boundaries[s], .values = model.layers[plan.boundaries[s]].before});
+  }
+}
+
+void plan_memory(plan_report& plan, const eval_options& options, const drawn_model& model, const cut_places& places,
+                 const measured& found) {
+  const std::uint32_t between = options.num_pipe_buffers.value_or(stage_slots_for(between_bytes(places, found)));
+  const std::uint32_t from_loader = std::max(prefetch_slots_for(found.input_bytes + found.label_bytes),
+                                             options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const std::size_t begin = plan.boundaries[s];
+    plan.stages[s].input_bytes = bytes_before(model, begin) + found.label_bytes;
+    plan.stages[s].activation_bytes =
+        activation_bytes(model, begin, plan.boundaries[s + 1], s == 0 ? from_loader : between, found.label_bytes);
+  }
+}
+
+/// The time of each stage, and what other methods would have cost.
+void plan_costs(plan_report& plan, const drawn_model& model, std::vector<layer_weight> weights,
+                const std::vector<double>& seconds) {
+  const cut_terms terms{.cut_cost_seconds_per_byte = plan.cut_cost_seconds_per_byte, .few_because = {}};
+  for (std::size_t l = 0; l < weights.size(); ++l) {
+    weights[l].seconds = seconds.at(l);
+    weights[l].bytes_before = bytes_before(model, l);
+  }
+  const auto costs = costs_of(plan.boundaries, seconds, places_of(weights), terms.cut_cost_seconds_per_byte);
+  for (std::size_t s = 0; s < costs.size(); ++s) {
+    plan.stages[s].seconds = costs[s].seconds;
+    plan.stages[s].crossing_seconds = costs[s].crossing_seconds;
+  }
+  if (plan.stages.size() < 2) return;
+  plan.methods = costs_of_methods(weights, plan.stages.size(), terms);
+  std::erase_if(plan.methods, [&](const method_cost& each) { return each.method == plan.cut_by; });
+  plan.methods.insert(plan.methods.begin(), cost_of(plan.cut_by, plan.boundaries, weights, terms));
 }
 
 std::optional<double> balance_of(const std::vector<planned_stage>& stages) {
@@ -134,33 +182,30 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   const auto model = TROUPE_TRY(model_source(options.model).open(how, "stage"));
   plan_report plan;
   plan.threads = resolve_threads(options, cores);
+  plan.cut_cost_seconds_per_byte = cut_cost_of(options.run.workers);
   std::optional<measured> found;
   if (!options.data.empty()) {
     found = TROUPE_TRY(measure(options));
   }
   const auto places = TROUPE_TRY(places_for(options, *model, plan.threads, found));
   if (found) {
-    found->seconds = places.seconds;
-    found->crossing = places.crossing;
     plan.plain_layers = places.choice.plain;
     plan.notes = places.choice.notes;
   }
   plan.warnings = places.choice.warnings;
-  const part_boundaries& boundaries = places.boundaries;
   plan.model = options.model;
   plan.data = found ? found->data : "";
   plan.partition = options.partition;
   plan.cut_by = places.cut_by;
-  plan.boundaries = boundaries;
+  plan.boundaries = places.boundaries;
   plan.replicas = options.replicas;
   plan.micro_batch = options.run.micro_batch;
-  const std::uint32_t between = options.num_pipe_buffers.value_or(stage_slots_for(between_bytes(places, found)));
-  const std::uint32_t from_loader = std::max(prefetch_slots_for(found ? found->input_bytes + found->label_bytes : 0),
-                                             options.num_pipe_buffers.value_or(limits::pipe_buffers_default));
-  for (std::size_t s = 0; s + 1 < boundaries.size(); ++s) {
-    const std::uint32_t slots = s == 0 ? from_loader : between;
-    plan.stages.push_back(
-        plan_stage(model->layers(), found, boundaries.at(s), boundaries.at(s + 1), slots, plan.micro_batch));
+  const drawn_model drawn =
+      draw_for(*model, places.crossing, std::min(plan.micro_batch, found ? found->samples : plan.micro_batch));
+  plan_stages(plan, drawn);
+  if (found) {
+    plan_memory(plan, options, drawn, places, *found);
+    plan_costs(plan, drawn, model->weights(), places.seconds);
   }
   plan.balance = balance_of(plan.stages);
   if (found) plan_call(plan, found->samples);

@@ -35,8 +35,6 @@ struct drawn_model {
   std::vector<drawn_layer> layers;
   /// What the last layer makes of the sample.
   std::optional<std::uint64_t> output_bytes = std::nullopt;
-  /// Why there are no more layers; empty where that needs no reason.
-  std::string few_because = {};
   /// Layers for which an evaluation refuses the model, with the reason.
   std::vector<std::string> not_repeatable = {};
 };

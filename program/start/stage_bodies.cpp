@@ -7,6 +7,7 @@
 
 #include "messages/exception_text.hpp"
 #include "messages/try.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/topology/stage_devices.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
@@ -25,7 +26,8 @@ cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
           .optimize = pipeline.options.optimize,
           .partition = pipeline.options.partition,
           .is_for_device = pipeline.options.device != "cpu",
-          .allow_random = pipeline.options.allow_random};
+          .allow_random = pipeline.options.allow_random,
+          .cut_cost_seconds_per_byte = cut_cost_of(run_.options.workers, run_.process->spans_nodes)};
 }
 
 expected<std::shared_ptr<stage_body>> stage_bodies::make(stage_address at) const {

@@ -207,7 +207,43 @@ TEST(plan, shows_a_model_with_and_without_data) {
   EXPECT_GT(full["balance"].get<double>(), 0.0);
   EXPECT_LE(full["balance"].get<double>(), 1.0);
   for (const json& stage : full["stages"]) EXPECT_GT(stage["forward_seconds"].get<double>(), 0.0);
+  ASSERT_EQ(full["cuts"].size(), 2U);
+  for (std::size_t cut = 0; cut < 2; ++cut) {
+    EXPECT_EQ(full["cuts"][cut]["layer"], full["boundaries"][cut + 1]);
+    EXPECT_EQ(full["cuts"][cut]["values"].size(), 1U);
+    EXPECT_GT(full["cuts"][cut]["bytes"].get<std::uint64_t>(), 0U);
+  }
+  EXPECT_EQ(full["methods"][0]["boundaries"], full["boundaries"]);
+  EXPECT_EQ(full["methods"].size(), 3U);
+  for (const json& other : full["methods"]) {
+    EXPECT_GE(other["slowest_seconds"].get<double>(), full["methods"][0]["slowest_seconds"].get<double>());
+  }
   EXPECT_THAT(good({"plan", "--model", model, "--stages", "3"}).out, HasSubstr("auto, here parameters"));
+}
+
+/// Before the second Conv2d crosses [10, 6, 14, 14] with each micro-batch.
+TEST(plan, charges_what_crosses_between_processes) {
+  const auto seconds = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {"plan",
+                                    "--model",
+                                    (data_dir() / "mnist/lenet.pt").string(),
+                                    "--data",
+                                    "mnist:" + (data_dir() / "mnist").string(),
+                                    "--stages",
+                                    "2",
+                                    "--partition",
+                                    "0,5,15",
+                                    "--micro-batch",
+                                    "10",
+                                    "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    const json plan = json::parse(good(all).out);
+    EXPECT_EQ(plan["cuts"][0]["bytes"], 10 * 6 * 14 * 14 * 4);
+    return plan["stages"][1]["crossing_seconds"].get<double>();
+  };
+  EXPECT_EQ(seconds({}), 0.0);
+  EXPECT_DOUBLE_EQ(seconds({"--processes"}), 1.1e-10 * (10 * 6 * 14 * 14 * 4));
+  EXPECT_DOUBLE_EQ(seconds({"--processes", "--transport", "tcp"}), 2.5e-10 * (10 * 6 * 14 * 14 * 4));
 }
 
 TEST(plan, halves_the_weights_of_a_model_that_is_cast) {
@@ -225,10 +261,11 @@ TEST(plan, has_no_flag_that_changes_nothing_and_takes_the_file_of_an_evaluation)
   const std::string help = good({"plan", "--help"}).out;
   for (const option& each : all_options()) {
     const bool is_for_plan =
-        std::ranges::count(std::vector<std::string_view>{"model", "data", "stages", "replicas", "micro_batch",
-                                                         "threads", "optimize", "partition", "num_pipe_buffers",
-                                                         "dtype", "allow_effects", "allow_random", "limit", "json"},
-                           each.name) > 0;
+        std::ranges::count(
+            std::vector<std::string_view>{"model", "data", "stages", "replicas", "micro_batch", "threads", "optimize",
+                                          "partition", "num_pipe_buffers", "dtype", "allow_effects", "allow_random",
+                                          "limit", "json", "processes", "transport"},
+            each.name) > 0;
     EXPECT_EQ(help.find("  " + flag_name(each) + " ") != std::string::npos, is_for_plan) << each.name;
   }
   const scratch directory;
@@ -246,6 +283,16 @@ TEST(inspect, lists_the_layers) {
   EXPECT_THAT(outcome.out, HasSubstr("a chain of 15 layers"));
   EXPECT_THAT(outcome.out, HasSubstr("Conv2d"));
   EXPECT_THAT(outcome.out, HasSubstr("[1, 1, 28, 28]"));
+  EXPECT_THAT(outcome.out, HasSubstr("14 places to cut"));
+  const std::string model = (data_dir() / "mnist/lenet.pt").string();
+  const json bare = json::parse(good({"inspect", model, "--json"}).out);
+  ASSERT_EQ(bare["layers"].size(), 15U);
+  EXPECT_TRUE(bare["layers"][5]["cut_before"]["bytes"].is_null());
+  const json full =
+      json::parse(good({"inspect", model, "--json", "--data", "mnist:" + (data_dir() / "mnist").string()}).out);
+  EXPECT_EQ(full["layers"][5]["cut_before"]["bytes"], 6 * 14 * 14 * 4);
+  EXPECT_EQ(full["layers"][5]["inputs"], json::parse("[[1,6,14,14]]"));
+  EXPECT_EQ(full["layers"][5]["parameters"].get<int>(), 16 * 6 * 5 * 5 + 16);
 }
 
 TEST(explain, takes_a_code_in_any_spelling_and_lists_all) {

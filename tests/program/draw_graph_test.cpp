@@ -1,5 +1,6 @@
-// Goal: the drawing of a model tells what crosses each cut. Method: recorded models; the outputs that eager PyTorch
-// gave, and for single models what follows from their Python source by hand.
+// Goal: the drawing of a model tells what crosses each cut. Method: recorded
+// models; the outputs that eager PyTorch gave, and for single models what
+// follows from their Python source by hand.
 #include "program/plan/draw_graph.hpp"
 
 #include <algorithm>
@@ -21,11 +22,11 @@ std::filesystem::path recorded(const std::string& name) {
   return source_dir() / "tests/runtime/graph/recorded" / (name + ".pt");
 }
 
-/// With the sample batch of 2.
+/// With the batch of 2 samples.
 drawn_model drawing_of(const std::filesystem::path& file, bool measures = true) {
   recorded_model model = read_recorded(file);
-  const auto inputs = measures ? model.batches.front().in : std::vector<at::Tensor>();
-  return draw(layered_graph(std::move(model.graph), layer_unit::modules), inputs, "recorded");
+  const layered_graph graph(std::move(model.graph), layer_unit::modules);
+  return draw(graph, measures ? *probe_layers(graph, model.batches.front().in) : std::vector<passing_values>());
 }
 
 TEST(draw_graph, ends_with_what_eager_pytorch_gave_and_counts_bytes_of_shapes) {
@@ -55,7 +56,8 @@ const drawn_layer& layer_named(const drawn_model& model, const std::string& name
 TEST(draw_graph, skips_of_a_u_net_are_alive_where_they_must) {
   const drawn_model model = drawing_of(recorded("unet_traced"));
   EXPECT_FALSE(is_chain(model));
-  // On the way down: the skips of levels 0, 1 and 2, and the last one of these, halved.
+  // On the way down: the skips of levels 0, 1 and 2, and the last one of these,
+  // halved.
   std::vector<shape> shapes;
   for (const crossing_value& each : layer_named(model, "down.2").before.values) shapes.push_back(*each.shape);
   EXPECT_THAT(shapes, ::testing::UnorderedElementsAre(shape{2, 4, 16, 16}, shape{2, 8, 8, 8}, shape{2, 8, 4, 4},
