@@ -46,7 +46,6 @@ enum class error_code : std::uint16_t {
   model_not_usable = 208,
   model_rejects_sample = 209,
   model_unreadable = 210,
-  model_not_optimizable = 211,
   model_has_effects = 212,
   model_damaged = 213,
   model_beyond_limits = 214,

@@ -90,17 +90,15 @@ inline constexpr std::array input = {
         "This happens when a repository is cloned without git-lfs. Install it and run `git lfs pull` in the "
         "repository the file belongs to."},
     error_explanation{
-        error_code::model_not_torchscript, exit_status::bad_input, "file is no TorchScript model",
-        "The file is neither a TorchScript archive nor one of the look-alikes that have codes of their own. ONNX, "
-        "safetensors, a zip of something else and plain text end here. Export the model with "
-        "torch.jit.script(model).save(...) or torch.jit.trace."},
+        error_code::model_not_torchscript, exit_status::bad_input, "file is no model that can be read",
+        "The file is neither an archive of torch.export (.pt2) nor one of TorchScript (.pt), nor one of the look-alikes "
+        "that have codes of their own. ONNX, safetensors, a zip of something else, a failed export and plain text end "
+        "here. Export the model with torch.export.save or torch.jit.trace (docs/exporting.md)."},
     error_explanation{
-        error_code::model_not_usable, exit_status::bad_input, "model is no chain of layers",
-        "A pipeline is cut between layers, so the model's forward must hand each layer's output to the next and do "
-        "nothing else. Skip connections, operations between layers, inputs without a default value and branches at the "
-        "top level break that. Put them inside a module of their own, so that the top level is an nn.Sequential; "
-        "`troupe inspect` names the first node that is in the way. A model that cannot be cut runs whole: save "
-        "nn.Sequential(model) for one stage, or make torchscript_file a stage of a topology (docs/topologies.md)."},
+        error_code::model_not_usable, exit_status::bad_input, "model takes or gives what cannot be used",
+        "The model's forward must take tensors, or arguments with a default value, and give a tensor, or tuples, lists "
+        "and dicts of tensors whose number is known before a run. The message names the argument or the output that is "
+        "something else. Wrap the model in a module whose forward takes and gives tensors, and export that one."},
     error_explanation{
         error_code::model_rejects_sample, exit_status::bad_input, "model does not accept the data",
         "One real sample goes through all layers before a run begins, and a layer refused it. Mostly the shape is "
@@ -115,11 +113,6 @@ inline constexpr std::array input = {
         "The file exists, but the operating system or LibTorch would not read it. Missing permission, a damaged "
         "disk, or an archive whose content is corrupt are the usual causes. The message carries their words; "
         "check the permissions and the checksum of the file."},
-    error_explanation{
-        error_code::model_not_optimizable, exit_status::bad_input, "model cannot be frozen or fused",
-        "Before a run the layers are frozen and fused with LibTorch (--optimize layer or stage), and LibTorch "
-        "refused one of them, though not in the process that tried the run out: there such a layer is told to "
-        "run as it stands. The message names the layer. Run with --optimize none."},
     error_explanation{
         error_code::model_has_effects, exit_status::bad_input, "model reaches outside of itself",
         "A model is a program, and this one's code may do more than turn a tensor into a tensor: it prints, reads or "

@@ -71,8 +71,8 @@ class layered_model {
                                                             const std::stop_token& stop) const;
   /// Layers whose code gives other results for an equal input (find_random()).
   [[nodiscard]] std::vector<layer_finding> random_code() const;
-  /// Layers that gave other bits when they got the same input twice, the sample or what the layers before make of it. A
-  /// layer that fails ends the trial: the run reports that. E0607.
+  /// Layers that gave other bits when they got the same input twice. The first layer gets the sample. A layer that
+  /// fails ends the trial: the run reports that. E0607.
   [[nodiscard]] expected<std::vector<layer_finding>> unrepeatable(const graph_values& sample,
                                                                   const std::stop_token& stop) const;
 
@@ -84,7 +84,7 @@ class layered_model {
   /// The model runs as it stands from now on, whatever optimize() has made.
   void run_plain() { rewritten_.reset(); }
 
-  // Of the rewritten model, if there is one:
+  // All below is about the rewritten model, if there is one.
   /// Seconds per layer for this micro-batch, within a budget (profile_layers).
   [[nodiscard]] expected<std::vector<double>> time_layers(const graph_values& micro_batch, std::uint32_t threads,
                                                           const std::stop_token& stop,

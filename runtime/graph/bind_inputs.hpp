@@ -12,8 +12,8 @@ namespace troupe {
 /// the graph are tensors afterwards, but for a state.
 void bind_inputs(operator_graph& model, const std::set<std::string>& given);
 
-/// Computes what is known before a run and is no tensor, and removes what nothing uses. No tensor is computed, so that
-/// the bits stay.
+/// Computes all values but tensors that do not depend on the input, and removes unused operators. No tensor is
+/// computed, so that the bits stay.
 void simplify(torch::jit::Graph& graph);
 
 }  // namespace troupe

@@ -18,9 +18,9 @@ class graph_code {
 
   [[nodiscard]] std::size_t inputs() const noexcept { return kinds_.size(); }
   /// One tensor per input of the part; numbers, truth values and lists of integers are tensors of one element or one
-  /// dimension. Outputs in the same form. An input that the part writes to is copied first, unless nobody else has it;
-  /// an input that only passes through is handed on as it is. Throws what LibTorch throws. Wants a c10::InferenceMode
-  /// around it.
+  /// dimension. Outputs in the same form. An input that the part writes to is copied first, unless it has no other
+  /// owner; an input that only passes through is handed on as it is. Throws what LibTorch throws. Wants a
+  /// c10::InferenceMode around it.
   [[nodiscard]] std::vector<at::Tensor> run(std::vector<at::Tensor> inputs) const;
 
  private:

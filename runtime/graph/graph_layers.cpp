@@ -116,7 +116,7 @@ class layer_search {
                        [&](const segment& one) { return live_.tensors_at(one.begin) <= outside; });
   }
 
-  /// Whether a module, or one inside of it, calls at least two members of an nn.ModuleList of its own.
+  /// Whether a module, or one that it calls, calls at least two members of an nn.ModuleList of its own.
   [[nodiscard]] bool has_list(const segment& part, const std::vector<segment>& inside) const {
     const auto in_lists = std::ranges::count_if(
         inside, [&](const segment& one) { return one.call != nullptr && is_of_list(*part.call, *one.call); });

@@ -48,7 +48,7 @@ class layered_graph {
 
 using layered_graph_ptr = std::shared_ptr<const layered_graph>;
 
-/// "layer 3 (features.0 Conv2d)": the layer that a step of such a graph, or of a part of it, belongs to.
+/// "layer 3 (features.0 Conv2d)": the layer that a step belongs to. The step is in such a graph or in a part().
 std::string layer_of_step(torch::jit::Node& step);
 
 }  // namespace troupe

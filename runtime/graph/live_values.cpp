@@ -19,6 +19,14 @@ const Node* step_around(const Node* node, const torch::jit::Graph& graph) {
   return node;
 }
 
+/// What a branch with an early return leaves out.
+bool may_be_uninitialized(const Value& value) {
+  return std::ranges::any_of(value.node()->blocks(), [&](const torch::jit::Block* block) {
+    const bool has_output = block->outputs().size() > value.offset();  // those of a loop have a condition in front
+    return has_output && block->outputs()[value.offset()]->node()->kind() == prim::Uninitialized;
+  });
+}
+
 bool writes_list(const Node& user, std::size_t argument) {
   const auto* schema = user.maybeSchema();
   if (schema == nullptr || argument >= schema->arguments().size()) return false;
@@ -83,10 +91,15 @@ void live_values::find_ranges(torch::jit::Graph& graph) {
 
 void live_values::object_to_types() {
   for (std::size_t place = 1; place < steps_.size(); ++place) {
-    const auto wrong = std::ranges::find_if(live_[place], [](const Value* value) { return !can_pass(value->type()); });
-    if (wrong == live_[place].end()) continue;
-    objections_[place] = "a value of type " + (*wrong)->type()->str() + " is in use there, made by " +
-                         (*wrong)->node()->kind().toQualString() + place_in_source(*(*wrong)->node());
+    for (const Value* value : live_[place]) {
+      const bool is_missing = may_be_uninitialized(*value);
+      if (!is_missing && can_pass(value->type())) continue;
+      objections_[place] = (is_missing ? std::string("a value that one branch does not make")
+                                       : "a value of type " + value->type()->str()) +
+                           " is in use there, made by " + value->node()->kind().toQualString() +
+                           place_in_source(*value->node());
+      break;
+    }
   }
 }
 

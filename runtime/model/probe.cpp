@@ -39,7 +39,7 @@ std::string layout_name(const at::Tensor& tensor) {
   return text.str();
 }
 
-/// What the model is given, by one tensor of it.
+/// The first input of the model, and its samples.
 struct given_sample {
   at::Tensor first;
   std::int64_t rows = 0;
@@ -79,7 +79,7 @@ expected<void> check_output(const layered_graph& graph, std::size_t layer, const
                 "let the layer give a dense tensor of floating-point numbers or integers");
 }
 
-/// Of several outputs those that are scored are looked at when they are.
+/// Several outputs are looked at where they are scored.
 expected<void> check_only_output(const layered_graph& graph, const at::Tensor& value, const given_sample& sample) {
   const std::size_t last = graph.layers().size() - 1;
   const std::string where = graph.model().file + ", " + layer_text(last, graph.layers()[last]);

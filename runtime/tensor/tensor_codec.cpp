@@ -53,7 +53,7 @@ std::size_t place(const tensor_set& set, std::size_t end, const Visit& visit) {
   for (std::size_t index = 0; index < set.tensors().size(); ++index) {
     const std::size_t offset = round_up(end, limits::payload_alignment);
     visit(index, offset);
-    end = offset + set.tensors()[index].nbytes();
+    end = offset + sent_bytes(set.tensors()[index]);
   }
   return end;
 }
@@ -61,7 +61,7 @@ std::size_t place(const tensor_set& set, std::size_t end, const Visit& visit) {
 /// The only copy, also of a tensor that is laid out anew.
 void copy_values(const at::Tensor& tensor, std::span<std::byte> into) {
   if (into.empty()) return;
-  if (is_plain(tensor)) {
+  if (is_sent_as_it_lies(tensor)) {
     std::memcpy(into.data(), tensor.const_data_ptr(), into.size());
   } else {
     const at::Tensor values = tensor.is_quantized() ? integers_of(tensor) : tensor;
@@ -104,7 +104,7 @@ void tensor_codec::write(const payload& value, std::span<std::byte> into) const 
   place(set, description_bytes(set), [&](std::size_t index, std::size_t offset) {
     const at::Tensor& tensor = set.tensors()[index];
     describe(tensor, set.stored_name(index), offset, out);
-    copy_values(tensor, into.subspan(offset, tensor.nbytes()));
+    copy_values(tensor, into.subspan(offset, sent_bytes(tensor)));
   });
 }
 
@@ -119,8 +119,8 @@ void tensor_codec::gather(const payload& value, gathered_bytes& into) const {
     describe(tensor, set.stored_name(index), offset, out);
     into.pad_to(limits::payload_alignment);
     TROUPE_CHECK(into.size() - start == offset, "the payload begins at a multiple of its alignment");
-    if (is_plain(tensor)) {
-      into.view({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+    if (is_sent_as_it_lies(tensor)) {
+      into.view({static_cast<const std::byte*>(tensor.const_data_ptr()), sent_bytes(tensor)});
     } else {
       copy_values(tensor, into.own(tensor.nbytes()));
     }
@@ -140,9 +140,9 @@ expected<payload_ptr> tensor_codec::read(std::span<const std::byte> from, std::s
     auto what = read_description(in);
     if (!what) return malformed(at, "a tensor's description is cut short or beyond the limits");
     const bool inside = what->offset <= from.size() && what->offset % limits::payload_alignment == 0;
-    const auto bytes = inside ? dense_bytes(*what, from.size() - what->offset) : std::nullopt;
+    const auto bytes = inside ? spanned_bytes(*what, from.size() - what->offset) : std::nullopt;
     if (!bytes || *bytes > from.size() - what->offset) {
-      return malformed(at, "a tensor that is not dense, or lies outside the bytes that are there");
+      return malformed(at, "a tensor that lies outside the bytes that are there");
     }
     tensors.push_back(view(*what, from, owner));
     if (what->name.empty()) continue;

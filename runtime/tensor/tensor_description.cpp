@@ -61,6 +61,32 @@ at::DimVector strides_of(const at::Tensor& tensor) {
   return c10::contiguous_strides(tensor.sizes());
 }
 
+namespace {
+
+/// Gaps up to three times the values: a third of a tensor of queries, keys and values is sent with its strides.
+constexpr std::uint64_t span_share_max = 4;
+
+/// Elements from the first to the last one. The tensor has elements.
+std::uint64_t span_of(const at::Tensor& tensor) {
+  std::uint64_t span = 1;
+  for (std::int64_t d = 0; d < tensor.dim(); ++d)
+    span += static_cast<std::uint64_t>(tensor.size(d) - 1) * static_cast<std::uint64_t>(tensor.stride(d));
+  return span;
+}
+
+}  // namespace
+
+bool is_sent_as_it_lies(const at::Tensor& tensor) {
+  if (is_plain(tensor)) return true;
+  if (tensor.is_conj() || tensor.is_neg() || tensor._is_zerotensor() || tensor.is_quantized()) return false;
+  return tensor.numel() > 0 && span_of(tensor) <= span_share_max * static_cast<std::uint64_t>(tensor.numel());
+}
+
+std::size_t sent_bytes(const at::Tensor& tensor) {
+  if (is_plain(tensor) || !is_sent_as_it_lies(tensor)) return tensor.nbytes();
+  return span_of(tensor) * tensor.element_size();
+}
+
 std::size_t described_bytes(const at::Tensor& tensor, const std::string& name) {
   const std::size_t scale_words = tensor.is_quantized() ? 2 : 0;
   return (2 + scale_words) * word_bytes + round_up(name.size(), word_bytes) +
@@ -73,7 +99,7 @@ void describe(const at::Tensor& tensor, const std::string& name, std::size_t off
            static_cast<std::uint64_t>(name.size()) << 16);
   out.text(name);
   out.word(offset);
-  const at::DimVector strides = strides_of(tensor);
+  const at::DimVector strides = is_sent_as_it_lies(tensor) ? at::DimVector(tensor.strides()) : strides_of(tensor);
   for (std::size_t dimension = 0; dimension < strides.size(); ++dimension) {
     out.word(static_cast<std::uint64_t>(tensor.sizes()[dimension]));
     out.word(static_cast<std::uint64_t>(strides[dimension]));
@@ -115,6 +141,26 @@ std::optional<described_tensor> read_description(word_reader& in) {
   made.scale = {.scale = std::bit_cast<double>(*scale), .zero_point = static_cast<std::int64_t>(*zero_point)};
   if (!is_sound(*made.scale, made.type)) return std::nullopt;
   return made;
+}
+
+std::optional<std::size_t> spanned_bytes(const described_tensor& what, std::size_t most) {
+  constexpr std::uint64_t shared_max = 16;
+  constexpr std::uint64_t bytes_max = std::uint64_t{1} << 40;  // no product below overflows
+  if (std::ranges::find(what.sizes, 0) != what.sizes.end()) return dense_bytes(what, most);
+  const std::uint64_t item = c10::elementSize(what.type);
+  const std::uint64_t span_max = std::min<std::uint64_t>(most, bytes_max) / item;
+  std::uint64_t span = 1;
+  std::uint64_t elements = 1;
+  for (std::size_t dimension = 0; dimension < what.sizes.size(); ++dimension) {
+    if (what.sizes[dimension] < 0 || what.strides[dimension] < 0) return std::nullopt;
+    const auto steps = static_cast<std::uint64_t>(what.sizes[dimension]) - 1;
+    const auto stride = static_cast<std::uint64_t>(what.strides[dimension]);
+    if (stride > 0 && steps > span_max / stride) return std::nullopt;
+    span += steps * stride;
+    if (span > span_max || steps + 1 > shared_max * span_max / elements) return std::nullopt;
+    elements *= steps + 1;
+  }
+  return span * item;
 }
 
 std::optional<std::size_t> dense_bytes(const described_tensor& what, std::size_t most) {

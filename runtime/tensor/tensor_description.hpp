@@ -32,6 +32,12 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) {
 [[nodiscard]] bool is_plain(const at::Tensor& tensor);
 /// Those of a dense tensor stay.
 [[nodiscard]] at::DimVector strides_of(const at::Tensor& tensor);
+/// Whether its memory is sent as it lies, so that its strides stay: that of a dense tensor, and also one with gaps or
+/// with elements that share memory (expand), if from the first to the last element there is not much more than the
+/// values. The next operator chooses its kernel by the strides.
+[[nodiscard]] bool is_sent_as_it_lies(const at::Tensor& tensor);
+/// Bytes of its values as they are sent.
+[[nodiscard]] std::size_t sent_bytes(const at::Tensor& tensor);
 
 class word_writer {
  public:
@@ -92,6 +98,9 @@ struct described_tensor {
 void describe(const at::Tensor& tensor, const std::string& name, std::size_t offset, word_writer& out);
 /// Nothing where it is cut short or beyond the limits.
 [[nodiscard]] std::optional<described_tensor> read_description(word_reader& in);
+/// Bytes from the first to the last element; nothing if sizes or strides are negative, or if they or the values would
+/// be more than `most` (of the values: 16 times that, as elements may share memory).
+[[nodiscard]] std::optional<std::size_t> spanned_bytes(const described_tensor& what, std::size_t most);
 /// Bytes of a dense tensor; nothing if it is none, or would be larger than `most`.
 [[nodiscard]] std::optional<std::size_t> dense_bytes(const described_tensor& what, std::size_t most);
 

@@ -24,7 +24,6 @@ std::vector<fix_outside> fixes_outside() {
   const std::string of_run = "what went wrong is outside of the program: a stage, a worker, memory, a disk or a signal";
   const std::string of_wire = "the other end of a connection sent it, which no flag changes";
   return {
-      {"E0211", "a layer that LibTorch refuses runs as it stands; tests/runtime/model makes one in memory"},
       {"E0214", "the advice is to use another file: there is no model that should be read in spite of it"},
       {"E0215", "the advice is to use another model, or more memory: tests/processes has such models"},
       {"E0501", in_code},

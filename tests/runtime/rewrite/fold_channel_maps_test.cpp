@@ -204,14 +204,14 @@ TEST_F(folding, float16_is_left_alone) {
   EXPECT_EQ(finish(normalised).report.folded_normalisations, 0u);
 }
 
-TEST_F(folding, a_folded_weight_has_the_place_of_the_normalisation) {
+TEST_F(folding, a_folded_weight_keeps_the_module_of_the_convolution) {
   Value* const y = convolution();
   y->node()->setScope(y->node()->scope()->push(c10::Symbol::scope("conv Conv2d")));
   Value* const normalised = add_batch_norm(builder, y, four);
   normalised->node()->setScope(normalised->node()->scope()->push(c10::Symbol::scope("norm BatchNorm2d")));
   const rewritten made = finish(normalised);
   for (const torch::jit::Node* node : made.graph->nodes()) {
-    if (node->kind() == c10::aten::conv2d) EXPECT_EQ(node->scopeName(), "norm BatchNorm2d");
+    if (node->kind() == c10::aten::conv2d) EXPECT_EQ(node->scopeName(), "conv Conv2d");
   }
 }
 

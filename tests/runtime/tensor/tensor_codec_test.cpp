@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 
 #include "messages/limits.hpp"
+#include "runtime/tensor/tensor_description.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -53,7 +54,7 @@ void expect_same(const tensor_set& read, const tensor_set& given) {
     EXPECT_EQ(read.name(index), given.name(index));
     EXPECT_EQ(a.scalar_type(), b.scalar_type());
     EXPECT_EQ(a.sizes(), b.sizes());
-    if (b.is_non_overlapping_and_dense()) {
+    if (is_sent_as_it_lies(b)) {
       EXPECT_EQ(a.strides(), b.strides());
       EXPECT_FALSE(a.is_conj() || a.is_neg()) << "values, not a view that makes them";
     }
@@ -86,6 +87,8 @@ TEST(tensor_codec, gives_back_the_same_bits_sizes_strides_and_names) {
   check({image.to(at::MemoryFormat::ChannelsLast)});
   check({image.transpose(0, 3)});
   check({image.narrow(3, 1, 2)});
+  check({image.narrow(3, 1, 1)});
+  check({image.slice(1, 0, 3, 2).transpose(1, 2)});
   check({image.select(1, 1).expand({4, 2, 4, 5})});
   check({at::empty({0, 7})});
   check({at::scalar_tensor(3.5)});
@@ -195,9 +198,26 @@ TEST(tensor_codec, copies_once_straight_to_its_place_whatever_the_strides) {
   }
 }
 
-TEST(tensor_codec, gathers_dense_tensors_from_where_they_lie) {
+TEST(tensor_codec, keeps_the_strides_of_what_has_small_gaps_or_shares_elements) {
+  const at::Tensor keys = at::randn({2, 5, 12}).narrow(2, 4, 4);
+  const at::Tensor mask = at::randn({2, 1, 1, 5}).expand({2, 3, 5, 5});
+  const at::Tensor column = at::randn({5, 12}).narrow(1, 4, 1);
+  EXPECT_TRUE(is_sent_as_it_lies(keys) && is_sent_as_it_lies(mask));
+  EXPECT_FALSE(is_sent_as_it_lies(column)) << "twelve times the values";
+  EXPECT_EQ(sent_bytes(mask), 2U * 5U * 4U);
+  EXPECT_EQ(sent_bytes(column), column.nbytes());
+  const tensor_set given({keys, mask, column});
+  const buffer bytes = written(given);
+  const auto read = tensor_codec{}.read(bytes.bytes, bytes.memory);
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(as_tensors(*read).tensors()[0].strides(), keys.strides());
+  EXPECT_EQ(as_tensors(*read).tensors()[1].strides(), mask.strides());
+  expect_same(as_tensors(*read), given);
+}
+
+TEST(tensor_codec, gathers_tensors_from_where_they_lie) {
   const at::Tensor dense = at::randn({8, 4}).t();
-  const at::Tensor sparse_rows = at::randn({8, 4}).slice(0, 0, 8, 2);
+  const at::Tensor sparse_rows = at::randn({40, 4}).slice(0, 0, 40, 8);
   const tensor_set given({dense, sparse_rows});
   gathered_bytes pieces;
   tensor_codec{}.gather(given, pieces);
