@@ -118,8 +118,12 @@ std::string optimize_name(optimize_mode mode) {
   return optimize_names.at(static_cast<std::size_t>(mode));
 }
 
+bool is_former_optimize_name(const std::string& name) {
+  return is_known(name, former_optimize_names);
+}
+
 optimize_mode optimize_of(const std::string& name) {
-  if (is_known(name, former_optimize_names)) return optimize_mode::graph;
+  if (is_former_optimize_name(name)) return optimize_mode::graph;
   const auto found = std::find(optimize_names.begin(), optimize_names.end(), name);
   TROUPE_CHECK(found != optimize_names.end(), "only checked values are set");
   return static_cast<optimize_mode>(found - optimize_names.begin());

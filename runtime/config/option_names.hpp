@@ -22,8 +22,10 @@ void check_metric_names(const option_value& value, std::vector<value_problem>& p
 void check_faults(const option_value& value, std::vector<value_problem>& problems);
 
 std::string optimize_name(optimize_mode mode);
-/// `name` is one of layer, stage, none.
+/// `name` is one of graph, none, and layer and stage, which earlier versions had for graph.
 optimize_mode optimize_of(const std::string& name);
+/// Whether it is one of those that earlier versions had.
+bool is_former_optimize_name(const std::string& name);
 
 std::string transport_name(transport_kind kind);
 /// `name` is one of auto, inproc, shm, tcp, nccl.

@@ -39,6 +39,9 @@ void apply(const std::vector<setting>& settings, resolved_options& into) {
     each.target->set(into.options, each.value);
     if (each.target->kind == option_kind::faults) into.options.run.faults.written_at(each.places);
     into.origins.insert_or_assign(std::string(each.target->name), each.from);
+    if (each.target->name != "optimize") continue;
+    if (const auto& name = std::get<std::string>(each.value); is_former_optimize_name(name))
+      into.warnings.push_back(fmt::format("{}: optimize = {} is called graph now, and does the same", each.from.where, name));
   }
 }
 
@@ -93,7 +96,7 @@ expected<resolved_options> resolve_options(const option_sources& sources) {
     const auto settings = TROUPE_TRY(read(sources));
     apply(settings, resolved);
   }
-  resolved.warnings = unknown_variables(sources);
+  for (std::string& each : unknown_variables(sources)) resolved.warnings.push_back(std::move(each));
   return resolved;
 }
 

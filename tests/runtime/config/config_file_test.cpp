@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad_file{"metrics = []", bad, "run.toml:1:11: metrics", "no metric named", "metrics = ["},
         bad_file{"metrics = [\"acuracy\"]", bad, "run.toml:1:11: metrics", "acuracy", "accuracy"},
         bad_file{"metrics = [\"nll\", \"nll\"]", bad, "run.toml:1:11: metrics", "named twice", "once"},
-        bad_file{"optimize = \"lyaer\"", bad, "run.toml:1:12: optimize", "\"lyaer\"", "\"layer\""},
+        bad_file{"optimize = \"grahp\"", bad, "run.toml:1:12: optimize", "\"grahp\"", "\"graph\""},
         bad_file{"partition = \"unifrom\"", bad, "run.toml:1:13: partition", "unifrom", "uniform"},
         bad_file{"partition = \"type:(\"", bad, "run.toml:1:13: partition", "", ""},
         bad_file{"partition = \"0,5,5\"", bad, "run.toml:1:13: partition", "5", "0,4,15"},

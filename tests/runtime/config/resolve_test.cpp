@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 std::string text_for(const option& target, int which) {
   if (target.name == "data") return "npy:a" + std::to_string(which) + ",b";
   if (target.name == "transport") return which == 2 ? "shm" : "inproc";
-  if (target.name == "optimize") return which == 2 ? "none" : "stage";
+  if (target.name == "optimize") return which == 2 ? "graph" : "none";
   if (target.name == "device") return "cuda:" + std::to_string(which);
   if (target.name == "dtype") return which == 2 ? "bfloat16" : "float16";
   if (target.name == "log_format") return which == 2 ? "text" : "json";
@@ -87,6 +87,13 @@ TEST_F(resolve, takes_file_then_environment_then_flags_for_every_option) {
     EXPECT_EQ(each.get(resolved->options), value(3));
     EXPECT_EQ(resolved->from(each.name).where, flag_name(each));
   }
+}
+
+TEST_F(resolve, takes_former_names_with_a_note) {
+  const auto resolved = resolve_options({{}, {{"TROUPE_OPTIMIZE", "stage"}}, {{"stages", "2"}}});
+  ASSERT_TRUE(resolved) << to_string(resolved.error());
+  EXPECT_EQ(resolved->options.optimize, optimize_mode::graph);
+  EXPECT_THAT(resolved->warnings, ElementsAre("TROUPE_OPTIMIZE: optimize = stage is called graph now, and does the same"));
 }
 
 TEST_F(resolve, refuses_a_bad_value_that_a_stronger_source_replaces) {
