@@ -35,10 +35,9 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::more_stages_than_layers, exit_status::usage, "more stages than layers",
         "Every stage of a pipeline runs at least one layer, so a model cannot be cut into more stages than it "
-        "has layers. A layer is a module that the model's forward calls, one after the other; a forward with "
-        "operations "
-        "of its own is one layer. `troupe inspect MODEL` lists them. Ask for fewer stages, or export the model as an "
-        "nn.Sequential of more modules; to use more cores, add --replicas or --threads."},
+        "has layers. A layer is a module, such as a residual block, or operators between modules; where no cut is "
+        "possible, several of them are one layer. The message says why, and `troupe inspect MODEL` lists all layers. "
+        "Ask for fewer stages; to use more cores, add --replicas or --threads."},
     error_explanation{
         error_code::unknown_code, exit_status::usage, "no such error code",
         "`troupe explain` was asked for a code that no message of this version carries. Codes look like E0203; "

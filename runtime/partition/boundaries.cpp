@@ -18,15 +18,12 @@ expected<void> check_parts(std::size_t parts) {
 expected<void> check_enough(const cut_items& items, std::size_t parts) {
   const std::size_t most = items.count - items.joined;
   if (parts <= most) return {};
-  const bool is_told = items.because.empty() && items.what == "layer";
   std::string cause = fmt::format("{} stages for {} {}{}", parts, items.count, items.what, items.count == 1 ? "" : "s");
   if (items.joined > 0) cause += fmt::format(", {} of which cannot be separated from the one before", items.joined);
-  if (is_told) cause += ": a stage begins and ends between modules that the model's forward calls one after the other";
-  if (is_told) cause += " (troupe inspect lists them)";
   if (!items.because.empty()) cause += ": " + items.because;
+  if (items.because.empty() && items.what == "layer") cause += " (troupe inspect lists them)";
   return fail(error_code::more_stages_than_layers, "stages", std::move(cause),
-              fmt::format("use at most {} stage{}{}", most, most == 1 ? "" : "s",
-                          is_told ? ", or export the model as an nn.Sequential of more modules" : ""));
+              fmt::format("use at most {} stage{}", most, most == 1 ? "" : "s"));
 }
 
 expected<part_boundaries> check_boundaries(const partition_method& method, std::size_t items, std::size_t parts,
