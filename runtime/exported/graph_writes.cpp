@@ -38,6 +38,11 @@ bool has_alias(const c10::Argument& argument) {
   return argument.alias_info() != nullptr;
 }
 
+/// The argument itself, or the members of a list.
+bool is_written(const c10::AliasInfo& alias) {
+  return alias.isWrite() || std::ranges::any_of(alias.containedTypes(), is_written);
+}
+
 class write_finder {
  public:
   write_finder(const std::vector<kept_value>& kept, const std::string& where) : kept_(kept), where_(where) {
@@ -84,7 +89,7 @@ class write_finder {
       const sharing with = of(node.input(i));
       if (!with) continue;
       const bool is_viewed = is_plain || is_silent || has_alias(schema->arguments()[i]);
-      if (!is_plain && is_viewed && !is_silent && schema->arguments()[i].alias_info()->isWrite()) {
+      if (!is_plain && is_viewed && !is_silent && is_written(*schema->arguments()[i].alias_info())) {
         return refuse(node, kept_[*with->begin()]);
       }
       for (std::size_t out = 0; is_viewed && out < node.outputs().size(); ++out) {

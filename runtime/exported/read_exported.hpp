@@ -16,7 +16,7 @@ namespace troupe {
 /// read_exported(), which tells the ones that it cannot read what they are.
 bool is_exported(const std::vector<std::string>& names);
 
-/// Reads a model that torch.export.save of torch 2.8 to 2.11 wrote (schema version 8). Nothing of the file runs.
+/// Reads a model that torch.export.save wrote with schema version 8, as torch 2.11 does. Nothing in the file runs.
 ///
 /// Inputs are the tensors of forward's arguments, by their names; members of a dict, list or tuple follow a dot:
 /// "images.0". A size that is an argument has the value of the example as what it is otherwise. An argument that was a

@@ -85,6 +85,15 @@ TEST(refusals, of_writes_through_views_lists_and_blocks) {
                                    node["inputs"] = json::array({{{"name", "self"}, {"arg", {{"as_tensor", part}}}}});
                                  }),
               HasSubstr("writes its input x by aten::relu_"));
+  EXPECT_THAT(outcome_of_changed("wide",
+                                 [](json& program) {
+                                   json& node = node_of(program, "torch.ops.aten.cat.default");
+                                   node["target"] = "torch.ops.aten._foreach_neg_.default";
+                                   node["inputs"].erase(1);
+                                   node["inputs"][0]["name"] = "self";
+                                   node["outputs"] = json::array();
+                                 }),
+              HasSubstr("writes its input x by aten::_foreach_neg_"));
   EXPECT_THAT(outcome_of_changed("loop",
                                  [](json& program) {
                                    json& loop = node_of(program, "torch.ops.higher_order.while_loop");
