@@ -85,13 +85,15 @@ TEST(refusals, of_writes_through_views_lists_and_blocks) {
                                    node["inputs"] = json::array({{{"name", "self"}, {"arg", {{"as_tensor", part}}}}});
                                  }),
               HasSubstr("writes its input x by aten::relu_"));
+  // The same parts in a list that is written as a whole.
   EXPECT_THAT(outcome_of_changed("wide",
                                  [](json& program) {
-                                   json& node = node_of(program, "torch.ops.aten.cat.default");
+                                   json node = node_of(program, "torch.ops.aten.cat.default");
                                    node["target"] = "torch.ops.aten._foreach_neg_.default";
                                    node["inputs"].erase(1);
                                    node["inputs"][0]["name"] = "self";
                                    node["outputs"] = json::array();
+                                   graph_of(program)["nodes"].push_back(node);
                                  }),
               HasSubstr("writes its input x by aten::_foreach_neg_"));
   EXPECT_THAT(outcome_of_changed("loop",
