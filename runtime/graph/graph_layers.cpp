@@ -111,9 +111,17 @@ class layer_search {
   /// Whether a module with children, which are `inside`, is taken apart although its parent calls other ones, too.
   [[nodiscard]] bool is_open(const segment& part, const std::vector<segment>& inside) const {
     if (has_list(part, inside)) return true;
-    const std::size_t outside = std::max(live_.tensors_at(part.begin), live_.tensors_at(part.end));
+    const std::size_t passing = passing_by(part);
     return std::all_of(inside.begin() + 1, inside.end(),
-                       [&](const segment& one) { return live_.tensors_at(one.begin) <= outside; });
+                       [&](const segment& one) { return live_.tensors_at(one.begin) <= passing + 1; });
+  }
+
+  /// How many tensors are in use before and behind a module alike.
+  [[nodiscard]] std::size_t passing_by(const segment& part) const {
+    const auto behind = live_.at(part.end);
+    return std::ranges::count_if(live_.at(part.begin), [&](const torch::jit::Value* value) {
+      return value->type()->isSubtypeOf(*c10::TensorType::get()) && std::ranges::find(behind, value) != behind.end();
+    });
   }
 
   /// Whether a module, or one that it calls, calls at least two members of an nn.ModuleList of its own.

@@ -29,8 +29,8 @@ struct graph_layer {
 /// The layers of a graph, which has at least one step, in order and without gaps. `between` operators: each step is
 /// one. Between modules: the root is taken apart into the modules that it calls and the operators between them. A
 /// module is taken apart in the same way if it is the only one that its parent calls, if it has a list of modules
-/// (nn.ModuleList), or if between the modules that it calls no more tensors are in use than before or behind it, as in
-/// nn.Sequential. Any other module, such as a residual block, is one layer. Layers between which `live` objects to a
+/// (nn.ModuleList), or if between the modules that it calls one tensor is in use, besides those that only pass by, as
+/// in nn.Sequential. Any other module, such as a residual block, is one layer. Layers between which `live` objects to a
 /// cut are one layer.
 std::vector<graph_layer> find_layers(const operator_graph& model, const live_values& live, layer_unit between);
 
