@@ -3,7 +3,7 @@
 Usage: python zoo_table.py FOLDER BIN [NAME ...]
 
 BIN is the folder of the programs zoo_run and zoo_cuts. FOLDER/results.jsonl keeps what they printed; models that are
-named, or all that have no result there, are run. "eager" means: the bits of PyTorch. A number is the largest difference
+named, or all that have no result there, are run. With "-" as BIN nothing is run. "eager" means: the bits of PyTorch. A number is the largest difference
 over the largest magnitude of the output.
 """
 
@@ -55,16 +55,21 @@ def short(error):
     return f"{code}: {rest}"[:200].replace("|", "/")
 
 
+def failure(run):
+    """E0106: there are fewer layers than stages, which is no fault of the model."""
+    return "few layers" if "E0106" in run["error"] else "fails"
+
+
 def against_eager(run):
     if "error" in run:
-        return "fails"
+        return failure(run)
     return "eager" if run["differing"] == 0 else f"{run['relative']:.1e}"
 
 
 def against_first(run, first):
     """Whether a run gave the bits of the first one."""
     if "error" in run:
-        return "fails"
+        return failure(run)
     return "equal" if run["hash"] == first.get("hash") else f"{run['relative']:.1e}"
 
 
@@ -84,21 +89,23 @@ def with_kill(runs, first):
 
 
 def between_operators(cuts):
-    if "error" in cuts:
-        return "fails"
+    if "error" in cuts or not cuts:
+        return "fails" if cuts else "–"
     places = [cuts[f"{form}{batch}"] for form in ("cuts", "rewritten_cuts") for batch in (2, 3)]
     wrong = sum(place["wrong"] for place in places)
     return f"{sum(place['tried'] for place in places)} equal" if wrong == 0 else f"{wrong} differ"
 
 
 def alone(cuts):
-    return "fails" if "error" in cuts else "equal" if all(cuts[f"rewritten{batch}"]["alone"] for batch in (2, 3)) else "differ"
+    if "error" in cuts or not cuts:
+        return "fails" if cuts else "–"
+    return "equal" if all(cuts[f"rewritten{batch}"]["alone"] for batch in (2, 3)) else "differ"
 
 
 def reason(line, result, plain):
     errors = [run["error"] for run in [*result["runs"], result["cuts"]] if "error" in run]
     if errors:
-        return short(errors[0])
+        return short(next((error for error in errors if "E0106" not in error), errors[0]))
     if plain.get("differing") and line.get("equal_without_gradients") is False:
         return "PyTorch gives other bits, too, where weights require no gradients"
     return ""
@@ -113,18 +120,22 @@ def row(line, form, result):
     return cells + [reason(line, result, plain)]
 
 
+def failure_of(line, form):
+    return line.get("failed") or line[form].get("failed", "")
+
+
 def not_exported(line, form):
-    failed = line.get(form, {}).get("failed", line.get("failed", ""))
+    failed = failure_of(line, form)
     return [line["name"], FORMS[form], *["–"] * 7, "not exported: " + failed[:160].replace("|", "/")]
 
 
-def summary(rows, models):
+def summary(rows, models, unscriptable):
     ran = [cells for cells in rows if cells[2] != "–"]
     count = lambda column, text: sum(cells[column] == text for cells in ran)
     far = sum(cells[6] not in ("fails", "eager") and float(cells[6]) > 1e-5 for cells in ran)
-    yield f"{models} models in {len(rows)} forms, of which PyTorch could export {len(ran)}. Of these:"
+    yield f"{models} models, {len(ran)} files. Models whose code has `*args` or `**kwargs`, {unscriptable} of them, have no script."
     yield ""
-    yield f"- as they stand, {count(2, 'eager')} have the bits of eager PyTorch, and {count(2, 'fails')} fail;"
+    yield f"- as they stand (`--optimize none`), {count(2, 'eager')} have the bits of eager PyTorch, and {count(2, 'fails')} fail;"
     yield f"- {count(3, 'equal')} give equal bits with 1, 2 and 4 stages, and {count(4, 'equal')} with 3 processes of which one"
     yield "  is killed;"
     yield f"- optimized, {len(ran) - count(6, 'fails')} run, {count(7, 'equal')} of them with equal bits over 1, 2 and 4 stages;"
@@ -140,17 +151,19 @@ def main(folder, programs, names):
     if os.path.exists(path):
         results = {line["name"]: line["forms"] for line in map(json.loads, open(path))}
     with open(path, "a") as kept:
-        for name in names or [name for name in log if name not in results]:
+        for name in [] if programs == "-" else names or [name for name in log if name not in results]:
             results[name] = results_of(programs, folder, name)
             print(json.dumps({"name": name, "forms": results[name]}), file=kept, flush=True)
-    rows = []
-    for name, line in log.items():
+    rows, unscriptable = [], 0
+    for name, forms in results.items():
         for form in FORMS:
-            if form in results.get(name, {}):
-                rows.append(row(line, form, results[name][form]))
-            elif "failed" in line or "failed" in line[form]:
-                rows.append(not_exported(line, form))
-    print("\n".join(summary(rows, len(log))))
+            if form in forms:
+                rows.append(row(log[name], form, forms[form]))
+            elif "variable number of arguments" in failure_of(log[name], form):
+                unscriptable += 1
+            elif failure_of(log[name], form):
+                rows.append(not_exported(log[name], form))
+    print("\n".join(summary(rows, len(results), unscriptable)))
     print("| " + " | ".join(HEADS) + " |\n|" + "---|" * len(HEADS))
     for cells in rows:
         print("| " + " | ".join(cells) + " |")
