@@ -120,7 +120,7 @@ class drawing {
     const std::int64_t channels = shape[1];
     const std::int64_t groups = chance(25) ? channels : 1;
     const std::int64_t outputs = groups > 1 ? groups * one_of({1, 2}) : chance(60) ? channels : one_of({3, side_, 8});
-    const bool is_transposed = chance(15);
+    const bool is_transposed = chance(groups > 1 ? 40 : 15);
     const std::int64_t kernel = is_transposed ? 3 : one_of({1, 3, 3});
     const double deviation = 1 / std::sqrt(static_cast<double>(channels / groups * kernel * kernel));
     const sizes weight_sizes = is_transposed ? sizes{channels, outputs / groups, kernel, kernel}
