@@ -60,8 +60,20 @@ bool only_raises(const torch::jit::Block& block) {
   return raises;
 }
 
+/// Computed from nothing but numbers of dimensions, sizes and constants.
+bool is_about_sizes(const torch::jit::Value* value) {
+  static constexpr std::array<std::string_view, 11> kinds = {
+      "aten::eq",  "aten::ne",      "aten::lt",      "aten::le",     "aten::gt",          "aten::ge",
+      "aten::len", "aten::__not__", "aten::__and__", "aten::__or__", "aten::__contains__"};
+  const Node& node = *value->node();
+  if (node.kind() == c10::prim::Constant || has_kind(node, "aten::dim") || has_kind(node, "aten::size")) return true;
+  const bool looks_through =
+      node.kind() == c10::prim::ListConstruct || std::ranges::find(kinds, node.kind().toQualString()) != kinds.end();
+  return looks_through && std::ranges::all_of(node.inputs(), is_about_sizes);
+}
+
 bool is_check(const Node& node) {
-  if (node.kind() != c10::prim::If || !node.outputs().empty()) return false;
+  if (node.kind() != c10::prim::If || !node.outputs().empty() || !is_about_sizes(node.input(0))) return false;
   const auto is_empty = [](const torch::jit::Block& block) { return block.nodes().begin() == block.nodes().end(); };
   const torch::jit::Block& first = *node.blocks()[0];
   const torch::jit::Block& second = *node.blocks()[1];

@@ -10,6 +10,9 @@ namespace troupe {
 /// do not. No bits change. Conditions:
 ///
 /// - dropout in all its forms: `train` is the constant false, for which LibTorch returns the input itself.
+/// - checks, which raise or have no effect: they ask for nothing but numbers of dimensions and sizes, as scripted
+///   modules do. The operators behind them refuse most of the inputs that the check refuses, and a folded normalisation
+///   asks itself (fold_channel_maps.hpp). A check of numbers in a tensor stays.
 /// - detach, alias, lift_fresh: the result is the same memory in the same form, so reads and writes through either are
 ///   the same. Left as they are where the graph has an operator that changes the form of a tensor in place (t_,
 ///   squeeze_, resize_, ...): the other name would keep the old form.

@@ -49,6 +49,27 @@ TEST_F(rewriting, another_name_of_a_tensor_that_changes_its_form_stays) {
   EXPECT_EQ(finish({name, turned}).count("aten::detach"), 1u);
 }
 
+TEST_F(rewriting, a_check_of_sizes_goes_and_a_check_of_numbers_stays) {
+  for (const bool is_about_sizes : {true, false}) {
+    auto graph = std::make_shared<torch::jit::Graph>();
+    Value* const x = graph->addInput();
+    Value* const found =
+        is_about_sizes ? graph->insert(c10::Symbol::fromQualString("aten::dim"), {x})
+                       : graph->insert(c10::Symbol::fromQualString("aten::Int"), {graph->insert(c10::aten::sum, {x})});
+    Value* const is_wrong = graph->insert(c10::aten::ne, {found, 2});
+    torch::jit::Node* check = graph->insertNode(graph->create(c10::prim::If, {is_wrong}, 0));
+    torch::jit::Block* raising = check->addBlock();
+    check->addBlock();
+    Value* const text = graph->insertConstant("wrong");
+    text->node()->moveBefore(check);
+    Value* const none = graph->insertConstant(c10::IValue());
+    none->node()->moveBefore(check);
+    raising->appendNode(graph->create(c10::prim::RaiseException, {text, none}, 0));
+    graph->registerOutput(x);
+    EXPECT_EQ(rewrite(graph).count("prim::If"), is_about_sizes ? 0u : 1u);
+  }
+}
+
 TEST_F(rewriting, what_others_can_see_is_written_as_before) {
   Value* const x = builder.add("aten::mul", {rows(), 2.0});
   Value* const view = builder.add("aten::view", {x, builder.constant(sizes{-1})});
