@@ -75,5 +75,35 @@ TEST(automatic_partition, leaves_other_methods_alone) {
   EXPECT_EQ(refused.error().code, error_code::flags_contradict);
 }
 
+TEST(cut_cost, moves_a_cut_to_where_fewer_bytes_cross) {
+  const auto wide = scripted("Layer",
+                             "def forward(self, x):\n"
+                             "  y = torch.ones([200, 200])\n"
+                             "  y = torch.mm(torch.mm(torch.mm(y, y), y), y)\n"
+                             "  return torch.cat([x] * 100, 1) + y[:1, :1]\n");
+  const auto narrow = scripted("Layer", "def forward(self, x):\n  return x[:, :1] + 1\n");
+  children parts = {{"wide", wide}, {"narrow", narrow}, {"same", narrow}, {"last", narrow}};
+  layered_model model(make_model(sequential("Net", parts), "model")->graph(), layer_unit::modules);
+  const auto cut = [&](double seconds_per_byte) {
+    const cut_request request{.stages = 2,
+                              .optimize = optimize_mode::none,
+                              .partition = "profile",
+                              .cut_cost_seconds_per_byte = seconds_per_byte};
+    return find_places(model, request, sample_if(true))->boundaries;
+  };
+  EXPECT_EQ(cut(cut_cost::in_process), (part_boundaries{0, 1, 4})) << "all time is spent in the first layer";
+  EXPECT_GT(cut(1).at(1), 1U) << "2400 bytes before the second layer, 8 behind it";
+}
+
+TEST(cut_cost, is_that_of_the_edges) {
+  worker_options workers;
+  EXPECT_EQ(cut_cost_of(workers, true), cut_cost::in_process);
+  workers.enabled = true;
+  EXPECT_EQ(cut_cost_of(workers), cut_cost::shm);
+  EXPECT_EQ(cut_cost_of(workers, true), cut_cost::tcp);
+  workers.transport = transport_kind::tcp;
+  EXPECT_EQ(cut_cost_of(workers), cut_cost::tcp);
+}
+
 }  // namespace
 }  // namespace troupe::testing
