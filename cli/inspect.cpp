@@ -5,6 +5,7 @@
 #include "parse.hpp"
 #include "program/models/layered_model.hpp"
 #include "program/plan/draw_graph.hpp"
+#include "runtime/config/option_names.hpp"
 #include "runtime/config/option_table.hpp"
 #include "runtime/data/sample_block.hpp"
 #include "runtime/model/probe.hpp"
@@ -50,10 +51,16 @@ expected<exit_status> run_inspect(const arguments& given) {
   reader.add_toggle("--json", as_json, "Print one JSON object");
   const option& effects = *find_option("allow_effects");
   reader.add_toggle(flag_name(effects), how.allow_effects, std::string(effects.help));
+  std::string unit = layers_name(layer_unit::modules);
+  const option& layers = *find_option("layers");
+  reader.add_text(flag_name(layers), unit, std::string(layers.help), std::string(layers.value_name));
   const auto read = TROUPE_TRY(parse(reader, given));
   if (read == parsed::help_printed) return exit_status::ok;
+  const auto chosen = TROUPE_TRY(parse_setting(layers, unit, {origin_kind::flag, flag_name(layers)}));
+  const layer_unit between = layers_of(std::get<std::string>(chosen.value));
   return ensure_resources(needs_of_command("inspect"))
-      .and_then([&] { return model_source(model).open({.allow_effects = how.allow_effects}, model); })
+      .and_then(
+          [&] { return model_source(model).open({.layers = between, .allow_effects = how.allow_effects}, model); })
       .and_then([&](const layered_model_ptr& opened) {
         return draw_with(*opened, data).and_then([&](const drawn_model& drawn) {
           return print(as_json ? drawing_json(drawn) : drawing_text(drawn, output_width()));

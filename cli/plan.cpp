@@ -31,10 +31,10 @@ constexpr const char* examples =
 
 /// What changes a plan. Nothing is started, and layers are timed on the CPU: device, metrics, journal and log change
 /// nothing in it.
-constexpr std::array<std::string_view, 16> taken = {
-    "model",    "data",      "stages",           "replicas", "micro_batch",   "threads",
-    "optimize", "partition", "num_pipe_buffers", "dtype",    "allow_effects", "allow_random",
-    "limit",    "json",      "processes",        "transport"};
+constexpr std::array<std::string_view, 17> taken = {
+    "model",        "data",     "stages",    "replicas",         "micro_batch", "threads",
+    "layers",       "optimize", "partition", "num_pipe_buffers", "dtype",       "allow_effects",
+    "allow_random", "limit",    "json",      "processes",        "transport"};
 
 std::string weights_text(const std::vector<double>& weights, const part_boundaries& boundaries) {
   std::string text = fmt::format("boundaries  {}\n", fmt::join(boundaries, ","));

@@ -101,6 +101,8 @@ struct eval_options {
   std::string data;
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
+  /// What the boundaries of partition count, and stages begin and end with.
+  layer_unit layers = layer_unit::modules;
   optimize_mode optimize = optimize_mode::graph;
   /// auto | uniform | parameters | type:REGEX | profile | explicit boundaries "0,4,15".
   std::string partition = "auto";

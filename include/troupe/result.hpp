@@ -97,6 +97,9 @@ struct run_result {
   std::vector<stage_report> stages;
   /// By pipeline, the partition method that cut it: the one asked for, or what "auto" became.
   std::map<std::string, std::string> cut_by;
+  /// For each pipeline, what the bits of a sample's outputs may depend on, beside the sample, the model and the
+  /// processor: "nothing", or "the micro-batch size (OPERATOR in LAYER)" (docs/models.md).
+  std::map<std::string, std::string> bits_depend_on;
   /// By pipeline, the layers that run as they stand although `optimize` asks for more, because freezing and fusing
   /// would change their results, or could not be checked (docs/models.md); only pipelines with such layers.
   std::map<std::string, std::vector<std::uint64_t>> plain_layers;

@@ -107,6 +107,7 @@ expected<cut_places> find_places(layered_model& model, const cut_request& reques
     found.crossing = TROUPE_TRY(model.probe(inputs, stop));
   }
   TROUPE_TRY(try_model(model, asked, inputs, stop, found.choice));
+  found.bits_depend_on = model.bit_dependence(request.threads, first_rows(inputs, limits::compared_samples_max));
   TROUPE_TRY(find_boundaries(model, request, inputs, stop, found));
   found.warm_up.resize(request.stages);
   if (sample == nullptr) return found;

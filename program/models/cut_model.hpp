@@ -39,6 +39,8 @@ struct cut_places {
   part_boundaries boundaries;
   /// The method that gave them: the one asked for, or what "auto" became.
   std::string cut_by = {};
+  /// layered_model::bit_dependence().
+  std::string bits_depend_on = {};
   /// Names of the inputs that the data give.
   std::vector<std::string> inputs = {};
   /// By stage: what it gets of a micro-batch like the sample, but of fewer samples. Empty without a sample.

@@ -16,6 +16,7 @@
 #include "runtime/model/profile.hpp"
 #include "runtime/model/random_code.hpp"
 #include "runtime/model/stopped_early.hpp"
+#include "runtime/rewrite/bit_dependence.hpp"
 #include "runtime/rewrite/rewrite_graph.hpp"
 #include "runtime/tensor/faithful_copy.hpp"
 
@@ -140,6 +141,21 @@ std::optional<std::string> layered_model::difference(const graph_values& sample)
     return std::nullopt;
   } catch (const std::exception& caught) {
     return "it fails: " + libtorch_message(caught);
+  }
+}
+
+std::string layered_model::bit_dependence(std::uint32_t threads, const graph_values& sample) const {
+  std::string found = find_bit_dependence(running().model(), threads, layer_of_step);
+  if (found != "nothing" || sample.empty()) return found;
+  const c10::InferenceMode inference;
+  try {
+    const graph_code code(running().part(0, layers().size()));
+    const graph_values together = code.run(copies(sample));
+    const graph_values alone = code.run(copies(first_rows(sample, 1)));
+    if (std::ranges::equal(first_rows(together, 1), alone, are_same_bits)) return found;
+    return "the micro-batch size (a sample alone has other bits than among others)";
+  } catch (const std::exception&) {
+    return found;  // the run reports it
   }
 }
 

@@ -175,7 +175,8 @@ void plan_call(plan_report& plan, std::uint64_t samples) {
 }  // namespace
 
 expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores) {
-  const cut_options how{.optimize = options.optimize,
+  const cut_options how{.layers = options.layers,
+                        .optimize = options.optimize,
                         .dtype = dtype_of(options),
                         .allow_effects = options.allow_effects,
                         .allow_random = options.allow_random};
@@ -197,6 +198,7 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.data = found ? found->data : "";
   plan.partition = options.partition;
   plan.cut_by = places.cut_by;
+  plan.bits_depend_on = places.bits_depend_on;
   plan.boundaries = places.boundaries;
   plan.replicas = options.replicas;
   plan.micro_batch = options.run.micro_batch;

@@ -60,6 +60,7 @@ std::string plan_json(const plan_report& plan) {
                          {"data", plan.data.empty() ? ordered_json() : ordered_json(plan.data)},
                          {"partition", plan.partition},
                          {"cut_by", plan.cut_by},
+                         {"bits_depend_on", plan.bits_depend_on},
                          {"boundaries", plan.boundaries},
                          {"plain_layers", plan.plain_layers},
                          {"stages", stages_json(plan.stages)},

@@ -59,6 +59,7 @@ struct plan_report {
   std::string partition;
   /// The method that gave the boundaries: what "auto" became, or the same.
   std::string cut_by;
+  std::string bits_depend_on;
   part_boundaries boundaries;
   /// layer_choice, of the first micro-batch; only with data.
   std::vector<std::size_t> plain_layers;

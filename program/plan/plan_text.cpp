@@ -55,6 +55,10 @@ std::string summary(const plan_report& plan, std::size_t width) {
   table.add({"partition",
              plan.partition == plan.cut_by ? plan.partition : fmt::format("{}, here {}", plan.partition, plan.cut_by)});
   table.add({"boundaries", fmt::format("{}", fmt::join(plan.boundaries, ","))});
+  if (!plan.bits_depend_on.empty()) {
+    table.add({"bits", plan.bits_depend_on == "nothing" ? "of a sample do not depend on micro-batch size and threads"
+                                                        : "of a sample may depend on " + plan.bits_depend_on});
+  }
   if (!plan.methods.empty()) {
     const method_cost& here = plan.methods.front();
     table.add(

@@ -197,6 +197,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   result.config = parts_.config;
   const assembly& engines = running().engines();
   result.cut_by = parts_.stages.cut_by;
+  result.bits_depend_on = parts_.stages.bits_depend_on;
   result.plain_layers = parts_.stages.plain_layers;
   result.warnings = parts_.stages.warnings;
   result.stages = stage_reports(*engines.accounts, before, running().usage(), result.wall_time, parts_.stages.layers);

@@ -18,6 +18,7 @@ struct started_run {
   std::vector<std::vector<std::string>> layers;
   /// See run_result.
   std::map<std::string, std::string> cut_by;
+  std::map<std::string, std::string> bits_depend_on;
   std::map<std::string, std::vector<std::uint64_t>> plain_layers;
   std::vector<std::string> warnings;
   /// Shared with the futures of calls under way.

@@ -18,6 +18,7 @@ struct cut_report {
   std::vector<std::uint64_t> boundaries;
   /// See cut_places.
   std::string cut_by = {};
+  std::string bits_depend_on = {};
   /// layer_choice::plain.
   std::vector<std::uint64_t> plain_layers = {};
   /// cut_places::inputs.

@@ -44,9 +44,14 @@ json to_json(const cut_report& cut, const std::vector<tensor_place>& places, std
   for (std::size_t part = 0; part < cut.warm_up.size(); ++part, ++next) {
     warm_up.push_back({places[next].begin, places[next].bytes});
   }
-  return {{"name", cut.name},     {"boundaries", cut.boundaries}, {"plain_layers", cut.plain_layers},
-          {"inputs", cut.inputs}, {"layers", cut.layers},         {"warm_up", warm_up},
-          {"cut_by", cut.cut_by}};
+  return {{"name", cut.name},
+          {"boundaries", cut.boundaries},
+          {"plain_layers", cut.plain_layers},
+          {"inputs", cut.inputs},
+          {"layers", cut.layers},
+          {"warm_up", warm_up},
+          {"cut_by", cut.cut_by},
+          {"bits_depend_on", cut.bits_depend_on}};
 }
 
 cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
@@ -71,6 +76,7 @@ cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
     cut.warm_up.emplace_back();
   }
   cut.cut_by = text(member(value, "cut_by"), "cut_by");
+  cut.bits_depend_on = text(member(value, "bits_depend_on"), "bits_depend_on");
   return cut;
 }
 

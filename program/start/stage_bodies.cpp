@@ -97,6 +97,7 @@ expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_no
 cut_report report_of(const cut_model& model, std::string name) {
   cut_report made{.name = std::move(name), .boundaries = {}, .layers = {}, .warm_up = {}};
   made.cut_by = model.places.cut_by;
+  made.bits_depend_on = model.places.bits_depend_on;
   made.boundaries.assign(model.places.boundaries.begin(), model.places.boundaries.end());
   made.inputs = model.places.inputs;
   made.plain_layers.assign(model.places.choice.plain.begin(), model.places.choice.plain.end());

@@ -73,6 +73,7 @@ class starter {
     for (stage_index node = 0; node < run_.plan.nodes.size(); ++node) made.layers.push_back(layers_of(node));
     for (const cut_report& each : reported_.cuts) {
       made.cut_by.emplace(each.name, each.cut_by);
+      made.bits_depend_on.emplace(each.name, each.bits_depend_on);
       if (!each.plain_layers.empty()) made.plain_layers.emplace(each.name, each.plain_layers);
     }
     made.warnings = reported_.warnings;
@@ -144,8 +145,9 @@ class starter {
 
   expected<void> cut_as(const std::string& name, const cut_pipeline& asked, const cut_report& reported) {
     auto model = TROUPE_TRY(asked.model.open(asked.options, name));
-    return cut_at(std::move(model), bodies_.request_of(asked), places_of(reported))
-        .map([&](cut_model made) { bodies_.add(name, std::move(made)); });
+    return cut_at(std::move(model), bodies_.request_of(asked), places_of(reported)).map([&](cut_model made) {
+      bodies_.add(name, std::move(made));
+    });
   }
 
   [[nodiscard]] transport_options edge_settings() const {

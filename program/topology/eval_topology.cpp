@@ -21,6 +21,7 @@ topology topology_of(const eval_options& options, const eval_objects& objects) {
                 {.stages = options.stages,
                  .replicas = options.replicas,
                  .partition = options.partition,
+                 .layers = options.layers,
                  .optimize = options.optimize,
                  .num_pipe_buffers = options.num_pipe_buffers,
                  .dtype = dtype_of(options),

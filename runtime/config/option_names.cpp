@@ -21,6 +21,7 @@ constexpr std::uint32_t any_classes = 10;
 const std::vector<std::string> optimize_names = {"graph", "none"};
 /// Names of earlier versions, for graph.
 const std::vector<std::string> former_optimize_names = {"layer", "stage"};
+const std::vector<std::string> layer_names = {"modules", "operators"};
 const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp", "nccl"};
 const std::vector<std::string> log_formats = {"text", "json"};
 const std::vector<std::string> log_levels = {"debug", "info", "warning", "error"};
@@ -61,6 +62,10 @@ void check_data_kind(const option_value& value, std::vector<value_problem>& prob
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems) {
   if (!is_known(std::get<std::string>(value), former_optimize_names))
     check_name(value, "optimize mode", optimize_names, problems);
+}
+
+void check_layers(const option_value& value, std::vector<value_problem>& problems) {
+  check_name(value, "kind of layers", layer_names, problems);
 }
 
 void check_transport(const option_value& value, std::vector<value_problem>& problems) {
@@ -127,6 +132,16 @@ optimize_mode optimize_of(const std::string& name) {
   const auto found = std::find(optimize_names.begin(), optimize_names.end(), name);
   TROUPE_CHECK(found != optimize_names.end(), "only checked values are set");
   return static_cast<optimize_mode>(found - optimize_names.begin());
+}
+
+std::string layers_name(layer_unit unit) {
+  return layer_names.at(static_cast<std::size_t>(unit));
+}
+
+layer_unit layers_of(const std::string& name) {
+  const auto found = std::find(layer_names.begin(), layer_names.end(), name);
+  TROUPE_CHECK(found != layer_names.end(), "only checked values are set");
+  return static_cast<layer_unit>(found - layer_names.begin());
 }
 
 std::string transport_name(transport_kind kind) {

@@ -13,6 +13,7 @@ void check_name(const option_value& value, const std::string& what, const std::v
                 std::vector<value_problem>& problems);
 void check_data_kind(const option_value& value, std::vector<value_problem>& problems);
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems);
+void check_layers(const option_value& value, std::vector<value_problem>& problems);
 void check_transport(const option_value& value, std::vector<value_problem>& problems);
 void check_log_format(const option_value& value, std::vector<value_problem>& problems);
 void check_log_level(const option_value& value, std::vector<value_problem>& problems);
@@ -26,6 +27,10 @@ std::string optimize_name(optimize_mode mode);
 optimize_mode optimize_of(const std::string& name);
 /// Whether it is one of those that earlier versions had.
 bool is_former_optimize_name(const std::string& name);
+
+std::string layers_name(layer_unit unit);
+/// `name` is one of modules, operators.
+layer_unit layers_of(const std::string& name);
 
 std::string transport_name(transport_kind kind);
 /// `name` is one of auto, inproc, shm, tcp, nccl.

@@ -79,6 +79,13 @@ struct optimize {
   }
 };
 
+struct layers {
+  static option_value get(const eval_options& options) { return layers_name(options.layers); }
+  static void set(eval_options& options, const option_value& value) {
+    options.layers = layers_of(std::get<std::string>(value));
+  }
+};
+
 struct transport {
   static option_value get(const eval_options& options) { return transport_name(options.run.workers.transport); }
   static void set(eval_options& options, const option_value& value) {
@@ -147,7 +154,9 @@ const std::array options_in_order = {
     row<optional<std::int64_t, &o::run, &r::threads>>(
         "threads", k::count_or_auto, "N|auto", 1, limits::threads_max, "1",
         "Intra-op threads per stage; auto is max(1, cores / (stages x replicas))"),
-    row<optimize>("optimize", k::text, "MODE", 0, 0, "layer",
+    row<layers>("layers", k::text, "KIND", 0, 0, "modules",
+                "What stages begin and end with: modules of the model, or operators", &check_layers),
+    row<optimize>("optimize", k::text, "MODE", 0, 0, "graph",
                   "Rewrite the graph of the model, so that it runs faster: graph, or none", &check_optimize_mode),
     row<plain<std::string, &o::partition>>(
         "partition", k::text, "METHOD", 0, 0, "auto",

@@ -41,7 +41,8 @@ void apply(const std::vector<setting>& settings, resolved_options& into) {
     into.origins.insert_or_assign(std::string(each.target->name), each.from);
     if (each.target->name != "optimize") continue;
     if (const auto& name = std::get<std::string>(each.value); is_former_optimize_name(name))
-      into.warnings.push_back(fmt::format("{}: optimize = {} is called graph now, and does the same", each.from.where, name));
+      into.warnings.push_back(
+          fmt::format("{}: optimize = {} is called graph now, and does the same", each.from.where, name));
   }
 }
 

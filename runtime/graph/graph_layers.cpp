@@ -21,6 +21,14 @@ std::string from_to(const std::string& first, const std::string& last) {
   return begin == end ? begin : begin + ".." + end;
 }
 
+/// Not only sizes and lists. A size that the tracer has made a tensor is none.
+bool makes_tensors(const Node& step) {
+  return step.kind() != c10::prim::NumToTensor &&
+         std::ranges::any_of(step.outputs(), [](const torch::jit::Value* value) {
+           return value->type()->isSubtypeOf(*c10::TensorType::get());
+         });
+}
+
 /// A run of steps within a module: those of one call of a child, or operators of the module's own.
 struct segment {
   std::size_t begin = 0;
@@ -69,7 +77,7 @@ class layer_search {
     std::optional<std::size_t> begin;
     for (segment& each : all) {
       const bool is_last = &each == &all.back();
-      if (each.call == nullptr && !is_last && !makes_tensors(each)) {
+      if (each.call == nullptr && !is_last && !makes_tensors_in(each)) {
         if (!begin) begin = each.begin;
         continue;
       }
@@ -80,14 +88,10 @@ class layer_search {
     return joined;
   }
 
-  [[nodiscard]] bool makes_tensors(const segment& of) const {
-    for (std::size_t step = of.begin; step < of.end; ++step) {
-      if (steps_[step]->kind() == c10::prim::NumToTensor) continue;  // a size, as the tracer has it
-      for (const torch::jit::Value* value : steps_[step]->outputs()) {
-        if (value->type()->isSubtypeOf(*c10::TensorType::get())) return true;
-      }
-    }
-    return false;
+  [[nodiscard]] bool makes_tensors_in(const segment& of) const {
+    return std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(of.begin),
+                       steps_.begin() + static_cast<std::ptrdiff_t>(of.end),
+                       [](const Node* step) { return makes_tensors(*step); });
   }
 
   static std::size_t children_among(const std::vector<segment>& parts) {
@@ -161,7 +165,7 @@ class layer_search {
     std::string text;
     for (std::size_t step = part.begin; step < part.end; ++step) {
       const std::string name = steps_[step]->kind().toUnqualString();
-      if (makes_tensors({.begin = step, .end = step + 1})) text = text.empty() ? name : from_to(text, name);
+      if (makes_tensors(*steps_[step])) text = text.empty() ? name : from_to(text, name);
     }
     return text.empty() ? steps_[part.begin]->kind().toUnqualString() : text;
   }
@@ -189,18 +193,22 @@ class layer_search {
 };
 
 std::vector<graph_layer> each_step(const operator_graph& model, const live_values& live) {
+  const std::vector<Node*> steps = steps_of(*model.graph);
   std::vector<graph_layer> layers;
-  std::size_t at = 0;
-  for (Node* step : steps_of(*model.graph)) {
-    const module_call call = step->scope() ? call_of(*step->scope()) : module_call{};
-    const std::string kind = step->kind().toUnqualString();
-    if (at == 0 || !live.objection(at)) {
-      layers.push_back(
-          {.name = call.path.empty() ? kind : call.path + "." + kind, .type = kind, .begin = at, .end = at});
-    } else if (!layers.back().uncut) {
-      layers.back().uncut = live.objection(at);
+  bool joins = false;  // sizes and lists belong to what uses them
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    const module_call call = steps[at]->scope() ? call_of(*steps[at]->scope()) : module_call{};
+    const std::string kind = steps[at]->kind().toUnqualString();
+    const bool is_uncut = at > 0 && live.objection(at);
+    if (!joins && !is_uncut) layers.push_back({.name = {}, .type = {}, .begin = at, .end = at});
+    graph_layer& layer = layers.back();
+    if (is_uncut && !layer.uncut) layer.uncut = live.objection(at);
+    joins = !makes_tensors(*steps[at]);
+    if (!joins || layer.name.empty()) {
+      layer.name = call.path.empty() ? kind : call.path + "." + kind;
+      layer.type = kind;
     }
-    layers.back().end = ++at;
+    layer.end = at + 1;
   }
   return layers;
 }

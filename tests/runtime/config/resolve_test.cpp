@@ -26,6 +26,7 @@ using ::testing::IsEmpty;
 std::string text_for(const option& target, int which) {
   if (target.name == "data") return "npy:a" + std::to_string(which) + ",b";
   if (target.name == "transport") return which == 2 ? "shm" : "inproc";
+  if (target.name == "layers") return which == 2 ? "modules" : "operators";
   if (target.name == "optimize") return which == 2 ? "graph" : "none";
   if (target.name == "device") return "cuda:" + std::to_string(which);
   if (target.name == "dtype") return which == 2 ? "bfloat16" : "float16";
