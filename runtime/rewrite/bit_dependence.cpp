@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include <torch/csrc/jit/ir/constants.h>
+
 namespace troupe {
 namespace {
 
@@ -53,6 +55,13 @@ bool has(const std::array<const char*, Count>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+/// A softmax of which each thread has whole rows.
+bool is_over_last_dimension(const Node& node) {
+  if (node.inputs().size() < 2) return false;
+  const auto dimension = torch::jit::toIValue(node.inputs()[1]);
+  return dimension && dimension->isInt() && dimension->toInt() == -1;
+}
+
 enum class dependence { none, on_threads, on_batch };
 
 dependence of(const Node& node) {
@@ -63,7 +72,8 @@ dependence of(const Node& node) {
   if (!node.kind().is_aten()) return dependence::on_batch;
   if (name.size() > 1 && name.ends_with('_') && !name.starts_with("__")) name.remove_suffix(1);
   if (has(independent, name)) return dependence::none;
-  return has(at_one_thread, name) ? dependence::on_threads : dependence::on_batch;
+  if (!has(at_one_thread, name)) return dependence::on_batch;
+  return is_over_last_dimension(node) ? dependence::none : dependence::on_threads;
 }
 
 /// The first operator of the kind, also inside of blocks.
