@@ -6,6 +6,7 @@
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
 #include <c10/core/InferenceMode.h>
 #include <gmock/gmock.h>
 #include <torch/csrc/jit/ir/irparser.h>
