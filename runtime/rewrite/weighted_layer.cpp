@@ -1,5 +1,9 @@
 #include "runtime/rewrite/weighted_layer.hpp"
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 #include <torch/csrc/jit/ir/constants.h>
