@@ -45,7 +45,7 @@ std::vector<stack_entry> entries_of(std::string_view stack) {
 struct python_frame {
   std::string_view file;
   std::size_t line = 0;
-  std::string_view code;
+  std::string_view code = {};
 };
 
 /// "File \"model.py\", line 12, in forward", without the blanks in front.

@@ -52,7 +52,9 @@ expected<operator_graph> read(const std::filesystem::path& file, std::optional<c
   exported_signature signature = TROUPE_TRY(exported_signature::read(module));
   exported_weights weights = TROUPE_TRY(exported_weights::open(archive));
 
-  operator_graph made{.file = archive.where(), .graph = std::make_shared<torch::jit::Graph>()};
+  operator_graph made;
+  made.file = archive.where();
+  made.graph = std::make_shared<torch::jit::Graph>();
   value_names names;
   const auto kept = TROUPE_TRY(signature.add_inputs(made, names, weights, dtype));
   graph_builder builder(*made.graph, TROUPE_TRY(class_of(graph)));

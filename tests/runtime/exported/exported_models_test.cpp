@@ -22,7 +22,9 @@ using ::testing::SizeIs;
 operator_graph read_model(const std::string& name, std::optional<c10::ScalarType> dtype = std::nullopt) {
   auto read = read_exported(recorded_file(name + ".pt2"), dtype);
   EXPECT_TRUE(read) << (read ? "" : to_string(read.error()));
-  return read ? std::move(*read) : operator_graph{.file = name, .graph = std::make_shared<torch::jit::Graph>()};
+  operator_graph none;
+  none.graph = std::make_shared<torch::jit::Graph>();
+  return read ? std::move(*read) : none;
 }
 
 std::vector<std::string> input_names(const operator_graph& model) {
