@@ -91,5 +91,47 @@ TEST_F(named_data, a_journal_goes_on_with_the_same_label_alone) {
   EXPECT_EQ(eval(both, {"--score-label", "right", "--journal", "j", "--resume"}).status, 0);
 }
 
+/// named_data/record.py made both files, and printed what eager PyTorch gives.
+json questions(const std::string& options, const std::string& which, const std::vector<std::string>& more) {
+  const std::string files = std::filesystem::absolute(source_dir() / "tests/cli/named_data/questions").string();
+  std::vector<std::string> all = {"eval",
+                                  "--model",
+                                  files + ".pt",
+                                  "--data",
+                                  "npz:" + files + ".npz,label=start+end" + options,
+                                  "--score-output",
+                                  which + "_logits",
+                                  "--score-label",
+                                  which,
+                                  "--metrics",
+                                  "accuracy,cross_entropy",
+                                  "--micro-batch",
+                                  "8",
+                                  "--threads",
+                                  "1",
+                                  "--json"};
+  all.insert(all.end(), more.begin(), more.end());
+  const program_outcome done = run_troupe({.arguments = all});
+  EXPECT_EQ(done.status, 0) << done.err;
+  return done.status != 0 ? json() : json::parse(done.out);
+}
+
+TEST(questions, of_two_inputs_and_two_outputs_have_the_values_of_pytorch) {
+  const std::vector<std::string> killed = {"--stages", "2", "--processes", "--fault", "kill:stage=stage.1,at=mb4"};
+  for (const std::string options : {"", ",trim=attention_mask"}) {
+    for (const auto& more : {std::vector<std::string>(), killed}) {
+      SCOPED_TRACE(options + (more.empty() ? "" : " with a kill"));
+      const json start = questions(options, "start", more);
+      const json end = questions(options, "end", more);
+      ASSERT_FALSE(start.is_null() || end.is_null());
+      EXPECT_EQ(start["metrics"]["accuracy"]["correct"], 35);
+      EXPECT_EQ(end["metrics"]["accuracy"]["correct"], 36);
+      EXPECT_NEAR(start["metrics"]["cross_entropy"]["mean"].get<double>(), 1.5034553451607218, 1e-6);
+      EXPECT_NEAR(end["metrics"]["cross_entropy"]["mean"].get<double>(), 1.5052395964933707, 1e-6);
+      EXPECT_EQ(start["delivery"]["lost"], 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace troupe::testing
