@@ -33,11 +33,19 @@ std::string cut_text(const crossing* place) {
   return bytes ? bytes_text(*bytes) : "-";
 }
 
-/// One line; empty where the table says all.
-std::string note_text(const crossing* place) {
-  if (place == nullptr) return {};
-  if (!place->joined_because.empty()) return "no cut here: " + place->joined_because;
-  return place->values.size() == 1 ? "" : crossing_text(*place);
+/// Lines below a layer; none where the table says all. Reasons are whole, as the place of an operator ends them.
+std::string notes_text(const drawn_layer& layer, const crossing* behind, std::size_t width) {
+  constexpr std::string_view begin = "       └ ";
+  std::string text;
+  const auto add = [&](const std::string& note) { text += note + "\n"; };
+  if (!layer.uncut.empty()) add(fmt::format("{}one layer: {}", begin, printable(layer.uncut)));
+  if (behind == nullptr) return text;
+  if (!behind->joined_because.empty()) {
+    add(fmt::format("{}no cut here: {}", begin, printable(behind->joined_because)));
+  } else if (behind->values.size() != 1) {
+    add(shortened(fmt::format("{}{}", begin, printable(crossing_text(*behind))), width));
+  }
+  return text;
 }
 
 std::string head_text(const drawn_model& model) {
@@ -102,11 +110,7 @@ std::string drawing_text(const drawn_model& model, std::size_t width) {
   std::getline(rows, row);
   text += row + "\n";
   for (std::size_t l = 0; std::getline(rows, row); ++l) {
-    text += row + "\n";
-    const std::string& uncut = model.layers[l].uncut;
-    for (const std::string& note : {uncut.empty() ? uncut : "one layer: " + uncut, note_text(place_behind(model, l))}) {
-      if (!note.empty()) text += shortened("       └ " + printable(note), width) + "\n";
-    }
+    text += row + "\n" + notes_text(model.layers[l], place_behind(model, l), width);
   }
   text += "\n" + shortened(cuts_text(model), width) + "\n";
   for (const std::string& each : model.not_repeatable) text += "\nnot repeatable (E0216): " + printable(each);

@@ -44,7 +44,7 @@ struct drawn_model {
 bool is_chain(const drawn_model& model);
 
 /// For people: a table of the layers, and below a layer what crosses behind it where that is more than one value, or
-/// why there can be no cut. No line is longer than `width`.
+/// why there can be no cut. No line but one with a reason is longer than `width`.
 std::string drawing_text(const drawn_model& model, std::size_t width);
 /// One JSON object with a final newline (docs/cli.md).
 std::string drawing_json(const drawn_model& model);

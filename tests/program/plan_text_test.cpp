@@ -76,7 +76,10 @@ TEST(drawing_text, says_why_layers_cannot_be_separated) {
   EXPECT_EQ(lines.back(), "not repeatable (E0216): layer 1 (down2 Down) calls aten::rand");
 }
 
-TEST(drawing_text, has_no_line_longer_than_the_width) {
+TEST(drawing_text, has_no_line_longer_than_the_width_but_for_a_reason) {
+  drawn_model model = u_net();
+  model.layers[3].uncut = "two values share memory, and aten::add_ (model.py:7) writes to it";
+  EXPECT_THAT(drawing_text(model, 40), HasSubstr("└ one layer: " + model.layers[3].uncut + "\n"));
   for (const std::string& line : lines_of(drawing_text(u_net(), 40))) {
     if (line.starts_with("unet.pt")) continue;
     EXPECT_LE(text_columns(line), 40u) << line;
