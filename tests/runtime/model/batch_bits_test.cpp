@@ -1,5 +1,5 @@
 // Goal: where a model is said to have bits that depend neither on the micro-batch size nor on the threads, they do not;
-// and a model that depends on them is not said to be free of it. Method: the recorded models and those of the
+// and other models name the operator that is the reason. Method: the recorded models and those of the
 // repository, rewritten; the rows of batches of 1 to 257 samples against the same rows of one batch of 257, on one and
 // on two threads. No row is compared with anything that the same call has computed.
 #include <ATen/Parallel.h>
