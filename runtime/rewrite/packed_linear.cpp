@@ -1,5 +1,7 @@
 #include "runtime/rewrite/packed_linear.hpp"
 
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -11,12 +13,6 @@
 
 namespace troupe {
 namespace {
-
-struct packed_linear_constant : torch::CustomClassHolder {
-  explicit packed_linear_constant(packed_weights made) : weights(std::move(made)) {}
-
-  const packed_weights weights;
-};
 
 bool is_packed_type(at::ScalarType type) {
   return type == at::kFloat || type == at::kBFloat16;
@@ -39,6 +35,27 @@ packed_weights packed(const at::Tensor& weight, const at::Tensor& bias) {
   return packed_weights(as_matrix(static_cast<const bfloat16*>(weight.const_data_ptr())), biases, bias_stride);
 }
 
+/// Packed when it is used first, so that a process packs the weights of its own stage alone, and has no layer twice.
+class packed_linear_constant : public torch::CustomClassHolder {
+ public:
+  packed_linear_constant(at::Tensor weight, at::Tensor bias) : weight_(std::move(weight)), bias_(std::move(bias)) {}
+
+  /// Threads: any.
+  const packed_weights& weights() const {
+    std::call_once(is_packed_, [this] {
+      packed_.emplace(packed(weight_, bias_));
+      weight_ = bias_ = at::Tensor();
+    });
+    return *packed_;
+  }
+
+ private:
+  mutable std::once_flag is_packed_;
+  mutable at::Tensor weight_;
+  mutable at::Tensor bias_;
+  mutable std::optional<packed_weights> packed_;
+};
+
 /// x as rows whose numbers are neighbours, at one distance from each other; a view of x where that is possible.
 at::Tensor as_rows(const at::Tensor& x) {
   const at::Tensor rows = x.resolve_neg().reshape({-1, x.size(-1)});
@@ -58,7 +75,7 @@ void compute(const packed_weights& weights, const at::Tensor& x, at::Tensor& y, 
 }
 
 at::Tensor run_linear(const at::Tensor& x, const c10::intrusive_ptr<packed_linear_constant>& constant, bool has_relu) {
-  const packed_weights& weights = constant->weights;
+  const packed_weights& weights = constant->weights();
   const at::ScalarType type = weights.is_bfloat16() ? at::kBFloat16 : at::kFloat;
   TORCH_CHECK(is_dense_cpu(x) && x.scalar_type() == type, "troupe::linear: x is ", x.toString(), ", the weights are ",
               type, " on the CPU");
@@ -98,7 +115,7 @@ c10::IValue pack_linear(const at::Tensor& weight, const at::Tensor& bias) {
   TORCH_CHECK(can_pack_linear(weight, bias), "pack_linear: weight ", weight.toString(), " ", weight.sizes(),
               bias.defined() ? " with a bias of another type or size" : "", " is not [N, K] of float32 or bfloat16");
   const at::Tensor plain_bias = bias.defined() ? bias.resolve_neg() : bias;
-  return c10::IValue(c10::make_intrusive<packed_linear_constant>(packed(weight.resolve_neg(), plain_bias)));
+  return c10::IValue(c10::make_intrusive<packed_linear_constant>(weight.resolve_neg(), plain_bias));
 }
 
 }  // namespace troupe

@@ -14,7 +14,7 @@ namespace troupe {
 ///
 /// `weight` is [N, K] with any strides, so the transpose of a matrix [K, N] is packed as it lies; float32 or bfloat16,
 /// with at least one number, and no more numbers than its memory has. `bias` is undefined or [N], of the same type.
-/// Both are copied. Throws c10::Error for others and std::bad_alloc.
+/// Both are kept as they are, and packed when the operator runs first. Throws c10::Error for others and std::bad_alloc.
 ///
 /// The operator takes x [..., K] of the weights' type with any strides and of any rank from 1, and returns a new
 /// contiguous [..., N] of that type; c10::Error with both sizes for other shapes and types. It has no gradient.

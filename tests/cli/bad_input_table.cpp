@@ -95,7 +95,7 @@ const std::vector<bad_input> values = {
     {"limit_zero", eval_with({"--limit", "0"}), {}, usage, "E0103", "--limit"},
     {"deadline_zero", eval_with({"--deadline", "0"}), {}, usage, "E0103", "--deadline"},
     {"deadline_nan", eval_with({"--deadline", "nan"}), {}, usage, "E0103", "nan"},
-    {"optimize_unknown", eval_with({"--optimize", "lyaer"}), {}, usage, "E0102", "\"layer\""},
+    {"optimize_unknown", eval_with({"--optimize", "grahp"}), {}, usage, "E0102", "\"graph\""},
     {"metric_unknown", eval_with({"--metrics", "acuracy"}), {}, usage, "E0102", "accuracy"},
     {"metric_empty", eval_with({"--metrics", ""}), {}, usage, "E0103", "--metrics: is empty"},
     {"metric_without_name", eval_with({"--metrics", "nll,"}), {}, usage, "E0102", "--metrics"},

@@ -44,7 +44,7 @@ TEST(help, names_every_flag_of_eval) {
   const std::string help = good({"eval", "--help"}).out;
   for (const char* flag :
        {"--model",    "--data",      "--stages",           "--replicas", "--micro-batch",   "--threads",
-        "--optimize", "--partition", "--num-pipe-buffers", "--metrics",  "--allow-effects", "--allow-random",
+        "--layers", "--optimize", "--partition", "--num-pipe-buffers", "--metrics",  "--allow-effects", "--allow-random",
         "--limit",    "--journal",   "--resume",           "--deadline", "--config",        "--output",
         "--json",     "--trace"}) {
     EXPECT_THAT(help, HasSubstr(flag));

@@ -29,7 +29,7 @@ const std::vector<recorded_model> models = {
 
 const std::vector<words> layouts = {
     {"--optimize", "none"},
-    {"--stages", "2", "--optimize", "stage"},
+    {"--stages", "2", "--optimize", "graph"},
     {"--stages", "3"},
     {"--stages", "3", "--processes"},
 };
