@@ -32,8 +32,13 @@ expected<json_part> name_in(const json_part& argument) {
   return part.value.at(part.kind.starts_with("as_sym_") ? "as_name" : "name");
 }
 
+/// The type of a value, of a constant tensor without its sizes.
+c10::TypePtr plain_type(const Value* value) {
+  return value->type()->kind() == c10::TypeKind::TensorType ? c10::TypePtr(c10::TensorType::get()) : value->type();
+}
+
 bool is_of_one_type(const Value* a, const Value* b) {
-  return *c10::unshapedType(a->type()) == *c10::unshapedType(b->type());
+  return *plain_type(a) == *plain_type(b);
 }
 
 }  // namespace
@@ -128,7 +133,7 @@ expected<void> graph_builder::add_cond(const json_part& node, value_names& names
   if (!is_same) return node.wrong("has two branches that do not give values of the same types");
   values results;
   for (const Value* each : then) {
-    results.push_back(choice->addOutput()->setType(c10::unshapedType(each->type())));
+    results.push_back(choice->addOutput()->setType(plain_type(each)));
   }
   return name_results(node, results, names);
 }
@@ -153,7 +158,7 @@ expected<void> graph_builder::add_while_loop(const json_part& node, value_names&
   Block* block = loop->addBlock();
   block->addInput()->setType(c10::IntType::get());
   values now;
-  for (const Value* each : carried) now.push_back(block->addInput()->setType(c10::unshapedType(each->type())));
+  for (const Value* each : carried) now.push_back(block->addInput()->setType(plain_type(each)));
   values operands = now;
   operands.insert(operands.end(), more.begin(), more.end());
   {
@@ -168,7 +173,7 @@ expected<void> graph_builder::add_while_loop(const json_part& node, value_names&
     --blocks_;
   }
   values results;
-  for (const Value* each : carried) results.push_back(loop->addOutput()->setType(c10::unshapedType(each->type())));
+  for (const Value* each : carried) results.push_back(loop->addOutput()->setType(plain_type(each)));
   return name_results(node, results, names);
 }
 
