@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include <c10/core/DeviceGuard.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "messages/check.hpp"
@@ -71,6 +72,7 @@ class part_builder {
 graph_part make_part(const operator_graph& model, const live_values& live, std::size_t begin, std::size_t end,
                      c10::Device device) {
   TROUPE_CHECK(begin <= end && end <= live.steps(), "a part is a range of steps");
+  const c10::OptionalDeviceGuard current(device.is_cpu() ? std::nullopt : std::optional(device));
   Graph& whole = *model.graph;
   part_builder builder(device);
   if (begin == 0) {

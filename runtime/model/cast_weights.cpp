@@ -73,7 +73,7 @@ expected<operator_graph> cast_weights(const operator_graph& model, c10::ScalarTy
   cast.graph = model.graph->copy();
   weight_cast change(cast, type);
   if (!change.run(*cast.graph->block())) {
-    return fail(error_code::flags_contradict, "dtype", model.file + " is quantized, and its weights cannot be cast",
+    return fail(error_code::flags_contradict, "dtype", model.file + ": it is quantized, and its weights cannot be cast",
                 "leave the dtype out");
   }
   for (const auto& [tensor, kind] : change.kinds()) cast.weights.emplace(tensor, kind);

@@ -148,6 +148,8 @@ class lowering {
       for (const at::Tensor& each : value.toTensorList()) all.push_back(detached(each));
       return all;
     }
+    // packed weights of quantized layers; as a constant such an object does not own the code of its class
+    if (value.isCustomClass()) return value.toObject()->copy_to_weak_compilation_ref();
     return value.isTensor() && value.toTensor().defined() ? detached(value.toTensor()) : value;
   }
 

@@ -4,7 +4,7 @@ namespace troupe::testing {
 namespace {
 
 words recorded_whole(const std::string& stages) {
-  return eval_model("@/tests/cli/recorded/skip_whole.pt", {"--stages", stages});
+  return eval_model("@/tests/cli/recorded/branch.pt", {"--stages", stages});
 }
 
 const std::vector<followed_fix> usage_rows = {
@@ -41,7 +41,7 @@ const std::vector<followed_fix> usage_rows = {
     {.name = "optimize",
      .code = "E0102",
      .arguments = eval_with({"--optimize", "grahp"}),
-     .fix = "write \"layer\"",
+     .fix = "write \"graph\"",
      .then = eval_with({"--optimize", "graph"})},
     {.name = "metric",
      .code = "E0102",

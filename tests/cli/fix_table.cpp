@@ -24,6 +24,7 @@ std::vector<fix_outside> fixes_outside() {
   const std::string of_run = "what went wrong is outside of the program: a stage, a worker, memory, a disk or a signal";
   const std::string of_wire = "the other end of a connection sent it, which no flag changes";
   return {
+      {"E0217", "the advice is about the export in Python; tests/runtime/exported has such files"},
       {"E0214", "the advice is to use another file: there is no model that should be read in spite of it"},
       {"E0215", "the advice is to use another model, or more memory: tests/processes has such models"},
       {"E0501", in_code},

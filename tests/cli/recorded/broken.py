@@ -12,16 +12,31 @@ def small():
     return nn.Sequential(nn.AvgPool2d(14), nn.Flatten(1))
 
 
-class Skip(nn.Module):
-    """E0208: the sum is no call of a module."""
+class Halves(nn.Module):
+    """E0208: it is not known before a run how many tensors the list has."""
 
     def __init__(self):
         super().__init__()
-        self.first, self.second = small(), nn.Linear(4, 10)
+        self.first, self.second = small(), nn.Linear(4, 20)
 
     def forward(self, x):
-        y = self.second(self.first(x))
-        return y + 1.0
+        return self.second(self.first(x)).split(10, 1)
+
+
+class FirstHalf(Halves):
+    def forward(self, x):
+        return self.second(self.first(x))[:, :10]
+
+
+class Branch(nn.Module):
+    """E0106 with two stages: one operator, which has a branch that depends on values."""
+
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            y = x.flatten(1)[:, :10]
+        else:
+            y = x.flatten(1)[:, 10:20]
+        return y
 
 
 class OnGpu(nn.Module):
@@ -50,8 +65,9 @@ def save(module, name):
     torch.jit.script(module.eval()).save(name)
 
 
-save(Skip(), "skip.pt")
-save(nn.Sequential(Skip()), "skip_whole.pt")
+save(Halves(), "list.pt")
+save(FirstHalf(), "tensor.pt")
+save(Branch(), "branch.pt")
 save(nn.Sequential(small(), OnGpu("cuda")), "on_gpu.pt")
 save(nn.Sequential(small(), OnGpu("cpu")), "on_cpu.pt")
 torch.jit.trace(nn.Sequential(Rows()).eval(), image).save("lstm_traced.pt")
