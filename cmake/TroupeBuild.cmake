@@ -64,8 +64,9 @@ target_compile_options(troupe_warnings INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-maybe-uninitialized\;-Wno-restrict>)
 # Assertions stay on in release builds (messages/check.hpp); -g1 keeps stack traces readable at little cost in size.
 if(TROUPE_SANITIZE STREQUAL "address-undefined")
-  # CAF and LibTorch bind null references in their headers, hence no-sanitize=null.
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  # CAF and LibTorch bind null references in their headers, hence no-sanitize=null. LibTorch hides the type information that vptr
+  # needs of classes in its headers.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=null,vptr -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=address,undefined)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_definitions(__SANITIZE_ADDRESS__=1)  # as g++ tells it

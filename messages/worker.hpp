@@ -61,7 +61,7 @@ struct worker_assignment {
   /// Numbers of the stage's layers that run as they stand, where its options ask for optimized ones; ascending.
   std::vector<std::uint64_t> plain_layers;
   /// Names of the inputs that the data give the model, by which its optional arguments are bound.
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs = {};
   /// 1: the loader's page comes before this. 0: the driver is on another node, and does not share memory.
   std::uint32_t loader_pages = 1;
   /// Bytes of the input that the stage warms up with, in tensor_codec's form; 0: there is none.

@@ -163,7 +163,7 @@ TEST(nothing_is_left, after_an_interrupt_in_a_recovery) {
 
 /// In the preparation, where there is no journal yet, and later, where there is one.
 TEST(nothing_is_left, after_a_deadline) {
-  for (const char* seconds : {"0.05", "1.5"}) {
+  for (const char* seconds : {"0.05", "0.7"}) {
     marked_run run(long_run({"--deadline", seconds}));
     const auto outcome = run.run();
     EXPECT_EQ(outcome.status, 124) << outcome.err;

@@ -97,6 +97,19 @@ TEST(layers, operators_between_children_are_layers_of_their_own) {
   EXPECT_THAT(names_and_types(*loaded), ElementsAre("flatten flatten", "a Linear", "relu relu", "b Linear", "add add"));
 }
 
+/// Each method calls the one before it twice.
+TEST(layers, code_that_grows_beyond_the_limit_when_its_calls_are_written_out_is_refused) {
+  std::string source = "def f0(self, x):\n  return x + 1\n";
+  for (int depth = 1; depth <= 30; ++depth) {
+    const std::string before = "self.f" + std::to_string(depth - 1);
+    source += "def f" + std::to_string(depth) + "(self, x):\n  return " + before + "(" + before + "(x))\n";
+  }
+  const auto refused = saved_and_loaded(scripted("Net", source + "def forward(self, x):\n  return self.f30(x)\n"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::model_beyond_limits) << to_string(refused.error());
+  EXPECT_THAT(refused.error().cause, HasSubstr("more than 200000 operators"));
+}
+
 void expect_refusal(const torch::jit::Module& module, const std::string& words) {
   const auto refused = saved_and_loaded(module);
   ASSERT_FALSE(refused) << words;
