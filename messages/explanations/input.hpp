@@ -90,7 +90,8 @@ inline constexpr std::array input = {
         "repository the file belongs to."},
     error_explanation{
         error_code::model_not_torchscript, exit_status::bad_input, "file is no model that can be read",
-        "The file is neither an archive of torch.export (.pt2) nor one of TorchScript (.pt), nor one of the look-alikes "
+        "The file is neither an archive of torch.export (.pt2) nor one of TorchScript (.pt), nor one of the "
+        "look-alikes "
         "that have codes of their own. ONNX, safetensors, a zip of something else, a failed export and plain text end "
         "here. Export the model with torch.export.save or torch.jit.trace (docs/exporting.md)."},
     error_explanation{

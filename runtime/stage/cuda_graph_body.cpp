@@ -8,8 +8,8 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/tensor/faithful_copy.hpp"
 #include "runtime/stage/rows.hpp"
+#include "runtime/tensor/faithful_copy.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {

@@ -8,9 +8,9 @@
 
 #include "messages/check.hpp"
 #include "messages/try.hpp"
-#include "runtime/tensor/faithful_copy.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/stage/rows.hpp"
+#include "runtime/tensor/faithful_copy.hpp"
 #include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/own_memory.hpp"
 #include "runtime/tensor/tensor_set.hpp"

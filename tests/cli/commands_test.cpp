@@ -43,10 +43,10 @@ TEST(help, of_the_program_and_of_every_command_goes_to_stdout_with_examples) {
 TEST(help, names_every_flag_of_eval) {
   const std::string help = good({"eval", "--help"}).out;
   for (const char* flag :
-       {"--model",    "--data",      "--stages",           "--replicas", "--micro-batch",   "--threads",
-        "--layers", "--optimize", "--partition", "--num-pipe-buffers", "--metrics",  "--allow-effects", "--allow-random",
-        "--limit",    "--journal",   "--resume",           "--deadline", "--config",        "--output",
-        "--json",     "--trace"}) {
+       {"--model",        "--data",     "--stages",    "--replicas",         "--micro-batch", "--threads",
+        "--layers",       "--optimize", "--partition", "--num-pipe-buffers", "--metrics",     "--allow-effects",
+        "--allow-random", "--limit",    "--journal",   "--resume",           "--deadline",    "--config",
+        "--output",       "--json",     "--trace"}) {
     EXPECT_THAT(help, HasSubstr(flag));
   }
 }

@@ -94,7 +94,8 @@ TEST_F(resolve, takes_former_names_with_a_note) {
   const auto resolved = resolve_options({{}, {{"TROUPE_OPTIMIZE", "stage"}}, {{"stages", "2"}}});
   ASSERT_TRUE(resolved) << to_string(resolved.error());
   EXPECT_EQ(resolved->options.optimize, optimize_mode::graph);
-  EXPECT_THAT(resolved->warnings, ElementsAre("TROUPE_OPTIMIZE: optimize = stage is called graph now, and does the same"));
+  EXPECT_THAT(resolved->warnings,
+              ElementsAre("TROUPE_OPTIMIZE: optimize = stage is called graph now, and does the same"));
 }
 
 TEST_F(resolve, refuses_a_bad_value_that_a_stronger_source_replaces) {
