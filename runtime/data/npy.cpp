@@ -49,8 +49,10 @@ expected<array_files> open_pair(const std::string& specification, const std::vec
     return bad_path(specification, "label= and trim= choose an array by its name, and these files have none",
                     std::string("leave it out, or name the files, ") + named_form);
   }
-  from.inputs.push_back({"", TROUPE_TRY(npy_array::open(parts[0]))});
-  from.labels.push_back({"", TROUPE_TRY(npy_array::open(parts[1]))});
+  auto inputs = TROUPE_TRY(npy_array::open(parts[0]));
+  auto labels = TROUPE_TRY(npy_array::open(parts[1]));
+  from.inputs.push_back({"", std::move(inputs)});
+  from.labels.push_back({"", std::move(labels)});
   from.name = "npy:" + parts[0] + "," + parts[1];
   from.files = {parts[0], parts[1]};
   return from;

@@ -74,14 +74,6 @@ named_tensors taken_all(const named_tensors& given, bool is_constant) {
   return own;
 }
 
-expected<at::Tensor> single_input(const sample_block& block, const std::string& model) {
-  if (block.inputs.size() == 1) return block.inputs.only();
-  return fail(error_code::model_rejects_sample, model,
-              "a chain of layers takes one input, and the data have " + std::to_string(block.inputs.size()) + ": " +
-                  block.inputs.names(),
-              "make it a stage of a topology, with torchscript_file: its arguments are called as the inputs");
-}
-
 std::uint64_t bytes_of(const named_tensors& tensors) {
   std::uint64_t bytes = 0;
   for (const auto& [name, tensor] : tensors) bytes += tensor.defined() ? tensor.nbytes() : 0;

@@ -20,10 +20,6 @@ expected<sample_block> read_samples_to_keep(const data_set& data, sample_range r
 /// taken() of each tensor, which no other handle than these may share to be its only owner.
 named_tensors taken_all(const named_tensors& given, bool is_constant);
 
-/// The input of a block for a model that is a chain of layers, which takes one: E0209 where there are several. `model`
-/// is the place of the error.
-expected<at::Tensor> single_input(const sample_block& block, const std::string& model);
-
 /// Bytes of all tensors.
 std::uint64_t bytes_of(const named_tensors& tensors);
 

@@ -36,9 +36,10 @@ expected<std::vector<std::int64_t>> counts_in(const json_part& list) {
 
 /// The extent of a tensor that lies inside of `elements` elements.
 expected<extent> extent_in(const json_part& meta, std::int64_t elements, std::int64_t elements_max) {
-  extent made{.sizes = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("sizes")))),
-              .strides = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("strides")))),
-              .offset = TROUPE_TRY(count_in(TROUPE_TRY(meta.at("storage_offset"))))};
+  extent made;
+  made.sizes = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("sizes"))));
+  made.strides = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("strides"))));
+  made.offset = TROUPE_TRY(count_in(TROUPE_TRY(meta.at("storage_offset"))));
   if (made.sizes.size() != made.strides.size()) return meta.wrong("has not as many strides as sizes");
   std::int64_t count = 1;
   std::int64_t last = made.offset;

@@ -33,7 +33,7 @@ void bind_inputs(operator_graph& model, const std::set<std::string>& given) {
     if (!input.otherwise || given.contains(input.name)) {
       // an optional tensor that is given is one
       value->setType(c10::TensorType::get());
-      bound.push_back({.name = std::move(input.name), .otherwise = std::nullopt});
+      bound.push_back({.name = std::move(input.name), .fixed_batch = input.fixed_batch});
       ++at;
       continue;
     }

@@ -108,16 +108,6 @@ TEST(named_data, that_lack_rows_are_refused) {
   expect_refused([&](auto, auto) { return sample_block{at::Tensor(), eight}; }, "its inputs are undefined");
 }
 
-TEST(named_data, only_one_input_goes_into_a_chain_of_layers) {
-  const auto refused = single_input(question(0, 3), "net.pt");
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, error_code::model_rejects_sample);
-  EXPECT_EQ(refused.error().where, "net.pt");
-  EXPECT_THAT(refused.error().cause, HasSubstr("the data have 2: ids, mask"));
-  EXPECT_THAT(refused.error().fix, HasSubstr("torchscript_file"));
-  EXPECT_EQ(get(single_input({at::zeros({3, 2}), {}}, "net.pt")).size(1), 2);
-}
-
 TEST(named_data, of_an_iterator_are_the_same) {
   int given = 0;
   const auto next = [&](sample_block block) {

@@ -183,6 +183,12 @@ TEST(probe, expected_shapes_come_from_parameters) {
   EXPECT_THAT(expected_input(*layers_of(*make_model(grouped, "memory")), 0), Optional(std::string("[N, 8, L]")));
 }
 
+TEST(probe, an_export_for_one_number_of_samples_is_told_to_be_made_dynamic) {
+  const auto fixed = load_model(source_dir() / "tests/runtime/exported/recorded/fixed.pt2");
+  ASSERT_TRUE(fixed) << to_string(fixed.error());
+  expect_rejection(*fixed, at::rand({1, 3}), {"samples alone", "is not dynamic", "torch.export.Dim"});
+}
+
 TEST(probe, a_linear_layer_after_a_missing_flatten_is_named) {
   const auto chain = make_model(sequential("Net", {{"fc", linear("Linear", 784, 10)}}), "memory");
   expect_rejection(*chain, at::rand({1, 1, 28, 28}),
