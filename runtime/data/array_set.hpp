@@ -19,18 +19,18 @@ struct named_array {
 /// Arrays as a data set. The first axis of all of them is the samples.
 struct array_files {
   /// As the user named the data: "npy:x.npy,y.npy,ignore=3".
-  std::string specification;
+  std::string specification = {};
   /// data_set::name() and data_set::reading(), without the type to cast to.
-  std::string name;
-  std::string reading;
+  std::string name = {};
+  std::string reading = {};
   /// Paths of the files, each once.
-  std::vector<std::string> files;
+  std::vector<std::string> files = {};
   /// At least one of each.
-  std::vector<named_array> inputs;
-  std::vector<named_array> labels;
+  std::vector<named_array> inputs = {};
+  std::vector<named_array> labels = {};
   /// The mask of trim=, where it was given.
-  std::optional<npy_array> mask;
-  array_options options;
+  std::optional<npy_array> mask = {};
+  array_options options = {};
 };
 
 /// Goes through all labels. Errors: arrays of different lengths E0304; an element type that LibTorch hardly computes

@@ -85,6 +85,7 @@ expected<array_files> open_named(const std::string& specification, const std::ve
   const auto paths = TROUPE_TRY(named_paths(specification, parts, from.options));
   std::vector<std::string> names;
   std::map<std::string, npy_array> arrays;
+  names.reserve(paths.size());
   for (const named_path& each : paths) names.push_back(each.name);
   const auto roles = TROUPE_TRY(choose_arrays(names, from.options, specification, error_code::value_out_of_range));
   for (const named_path& each : paths) {

@@ -62,10 +62,9 @@ expected<sample_block> read_samples(const data_set& data, sample_range range) {
 }
 
 expected<sample_block> read_samples_to_keep(const data_set& data, sample_range range) {
-  const expected<sample_block> block = read_samples(data, range);
-  if (!block) return block;
+  const sample_block block = TROUPE_TRY(read_samples(data, range));
   const bool is_constant = data.has_constant_memory();
-  return sample_block{taken_all(block->inputs, is_constant), taken_all(block->labels, is_constant)};
+  return sample_block{taken_all(block.inputs, is_constant), taken_all(block.labels, is_constant)};
 }
 
 named_tensors taken_all(const named_tensors& given, bool is_constant) {
