@@ -15,6 +15,12 @@ class region_stream final : private std::streambuf, public std::istream {
   [[nodiscard]] const std::optional<error>& failure() const noexcept { return failure_; }
 
  private:
+  // both bases have these names, for the same types
+  using int_type = std::streambuf::int_type;
+  using pos_type = std::streambuf::pos_type;
+  using off_type = std::streambuf::off_type;
+  using traits_type = std::streambuf::traits_type;
+
   int_type underflow() override;
   pos_type seekoff(off_type by, std::ios_base::seekdir from, std::ios_base::openmode which) override;
   pos_type seekpos(pos_type to, std::ios_base::openmode which) override;
