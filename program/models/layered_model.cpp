@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
 #include "messages/try.hpp"
@@ -152,8 +153,15 @@ std::string layered_model::bit_dependence(std::uint32_t threads, const graph_val
     const graph_code code(running().part(0, layers().size()));
     const graph_values together = code.run(copies(sample));
     const graph_values alone = code.run(copies(first_rows(sample, 1)));
-    if (std::ranges::equal(first_rows(together, 1), alone, are_same_bits)) return found;
-    return "the micro-batch size (a sample alone has other bits than among others)";
+    if (!std::ranges::equal(first_rows(together, 1), alone, are_same_bits))
+      return "the micro-batch size (a sample alone has other bits than among others)";
+    if (threads == 1) return found;
+    at::set_num_threads(1);
+    const graph_values at_one_thread = code.run(copies(first_rows(sample, 1)));
+    at::set_num_threads(static_cast<int>(threads));
+    return std::ranges::equal(alone, at_one_thread, are_same_bits)
+               ? found
+               : "the number of threads (a sample alone has other bits on one thread)";
   } catch (const std::exception&) {
     return found;  // the run reports it
   }

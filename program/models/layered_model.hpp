@@ -85,8 +85,9 @@ class layered_model {
   void run_plain() { rewritten_.reset(); }
 
   // All below is about the rewritten model, if there is one.
-  /// What the bits of a sample's outputs may depend on (find_bit_dependence()). On some inputs also tried: where two
-  /// samples alone have other bits than together, the micro-batch size is named.
+  /// What the bits of a sample's outputs may depend on (find_bit_dependence()). Also tried on the
+  /// first sample: alone and among the others, and on one thread where there are more. Called on a thread that has
+  /// `threads` intra-op threads, and keeps them.
   [[nodiscard]] std::string bit_dependence(std::uint32_t threads, const graph_values& sample) const;
   /// Seconds per layer for this micro-batch, within a budget (profile_layers).
   [[nodiscard]] expected<std::vector<double>> time_layers(const graph_values& micro_batch, std::uint32_t threads,

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <torch/csrc/jit/ir/alias_analysis.h>
-
 #include "runtime/graph/written_memory.hpp"
 
 namespace troupe {

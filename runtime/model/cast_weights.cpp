@@ -25,6 +25,9 @@ class weight_cast {
     return true;
   }
 
+  /// What the new tensors are.
+  [[nodiscard]] const std::unordered_map<const c10::TensorImpl*, weight_kind>& kinds() const { return kinds_; }
+
  private:
   bool cast(Node& constant) {
     const auto value = torch::jit::toIValue(constant.output());
@@ -56,10 +59,6 @@ class weight_cast {
     constant.output()->replaceAllUsesWith(model_.graph->insertConstant(value));
   }
 
- public:
-  [[nodiscard]] const std::unordered_map<const c10::TensorImpl*, weight_kind>& kinds() const { return kinds_; }
-
- private:
   operator_graph& model_;
   c10::ScalarType type_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> made_;

@@ -34,16 +34,16 @@ constexpr std::array independent = {
     "sin", "sqrt", "square", "sub", "tanh",
     // over a sample's own numbers
     "_adaptive_avg_pool2d", "adaptive_avg_pool2d", "adaptive_max_pool2d", "amax", "amin", "avg_pool2d", "batch_norm",
-    "cumsum", "dropout", "group_norm", "instance_norm", "layer_norm", "max_pool2d", "max_pool2d_with_indices", "mean",
-    "native_group_norm", "native_layer_norm", "norm", "rms_norm", "scaled_dot_product_attention", "sum",
-    "upsample_bicubic2d", "upsample_bilinear2d", "upsample_nearest2d", "var", "_native_batch_norm_legit_no_training",
-    "cosine_similarity", "feature_dropout",
+    "cumsum", "dropout", "group_norm", "instance_norm", "layer_norm", "max_pool2d", "max_pool2d_with_indices",
+    "native_group_norm", "native_layer_norm", "rms_norm", "scaled_dot_product_attention", "upsample_bicubic2d",
+    "upsample_bilinear2d", "upsample_nearest2d", "_native_batch_norm_legit_no_training", "feature_dropout",
     // numbers and sizes
     "Bool", "Float", "Int", "IntImplicit", "ScalarImplicit", "__getitem__", "append", "dim", "len", "numel", "size",
     "sym_size", "item"};
 
 /// The same at one thread. With more, threads share a sample's numbers otherwise for each batch.
-constexpr std::array at_one_thread = {"_log_softmax", "_softmax", "log_softmax", "softmax", "conv_transpose2d"};
+constexpr std::array at_one_thread = {"_log_softmax",      "_softmax", "log_softmax", "softmax", "conv_transpose2d",
+                                      "cosine_similarity", "mean",     "norm",        "sum",     "var"};
 
 constexpr std::array of_troupe = {
     "convolution", "convolution_add_", "elu",         "elu_", "gelu", "gelu_",   "is_channels_last", "linear", "mish",
@@ -55,11 +55,13 @@ bool has(const std::array<const char*, Count>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// A softmax of which each thread has whole rows.
-bool is_over_last_dimension(const Node& node) {
+/// Each thread has whole rows: of a softmax over the last dimension, and of a sum or mean over height and width.
+/// LibTorch divides a sum among threads where its result is one number, as that of one sample with a single row is.
+bool has_whole_rows(const Node& node) {
   if (node.inputs().size() < 2) return false;
-  const auto dimension = torch::jit::toIValue(node.inputs()[1]);
-  return dimension && dimension->isInt() && dimension->toInt() == -1;
+  const auto over = torch::jit::toIValue(node.inputs()[1]);
+  if (over && over->isInt()) return over->toInt() == -1;
+  return over && over->isIntList() && over->toIntVector().size() >= 2;
 }
 
 enum class dependence { none, on_threads, on_batch };
@@ -73,7 +75,7 @@ dependence of(const Node& node) {
   if (name.size() > 1 && name.ends_with('_') && !name.starts_with("__")) name.remove_suffix(1);
   if (has(independent, name)) return dependence::none;
   if (!has(at_one_thread, name)) return dependence::on_batch;
-  return is_over_last_dimension(node) ? dependence::none : dependence::on_threads;
+  return has_whole_rows(node) ? dependence::none : dependence::on_threads;
 }
 
 /// The first operator of the kind, also inside of blocks.

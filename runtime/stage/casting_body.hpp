@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-/// Casts the floating-point tensors of its one input, and leaves the rest to another body.
+/// Casts the floating-point tensors of its one input, and leaves the rest to another body. Names of tensors stay.
 class casting_body final : public stage_body {
  public:
   casting_body(std::shared_ptr<stage_body> inner, c10::ScalarType dtype) : inner_(std::move(inner)), dtype_(dtype) {}
@@ -19,12 +19,8 @@ class casting_body final : public stage_body {
 
   [[nodiscard]] expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) override {
     activation cast = inputs.front();
-    const tensor_set& given = as_tensors(cast.tensors);
-    std::vector<at::Tensor> tensors;
-    for (const at::Tensor& each : given.tensors()) {
-      tensors.push_back(each.is_floating_point() ? each.to(dtype_) : each);
-    }
-    cast.tensors = std::make_shared<const tensor_set>(std::move(tensors));
+    cast.tensors = each_tensor(cast.tensors,
+                               [&](const at::Tensor& one) { return one.is_floating_point() ? one.to(dtype_) : one; });
     return inner_->run({&cast, 1}, outputs);
   }
 

@@ -116,6 +116,15 @@ json questions(const std::string& options, const std::string& which, const std::
   return done.status != 0 ? json() : json::parse(done.out);
 }
 
+/// The cast of the inputs keeps their names.
+TEST(questions, have_the_same_values_where_a_type_is_asked_for) {
+  const json plain = questions("", "start", {});
+  const json cast = questions("", "start", {"--dtype", "float32"});
+  ASSERT_FALSE(cast.is_null());
+  EXPECT_EQ(cast["metrics"], plain["metrics"]);
+  EXPECT_FALSE(questions("", "start", {"--dtype", "bfloat16", "--stages", "2", "--processes"}).is_null());
+}
+
 TEST(questions, of_two_inputs_and_two_outputs_have_the_values_of_pytorch) {
   const std::vector<std::string> killed = {"--stages", "2", "--processes", "--fault", "kill:stage=stage.1,at=mb4"};
   for (const std::string options : {"", ",trim=attention_mask"}) {

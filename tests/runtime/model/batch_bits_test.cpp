@@ -122,6 +122,9 @@ TEST(batch_bits, name_the_operator_that_they_depend_on) {
   EXPECT_THAT(find_bit_dependence(layers_of(*products, optimize_mode::graph)->model(), 1, layer_of_step),
               HasSubstr("the micro-batch size (aten::bmm in layer 0"));
   const auto soft = make_model(scripted("Soft", "def forward(self, x):\n  return torch.softmax(x, 1)\n"), "memory");
+  const auto sum = make_model(scripted("Sum", "def forward(self, x):\n  return torch.sum(x, [1], True)\n"), "memory");
+  EXPECT_THAT(find_bit_dependence(layers_of(*sum, optimize_mode::graph)->model(), 1, layer_of_step),
+              HasSubstr("the number of threads (aten::sum"));
   const layered_graph_ptr graph = layers_of(*soft, optimize_mode::graph);
   EXPECT_THAT(find_bit_dependence(graph->model(), 1, layer_of_step), HasSubstr("the number of threads (aten::softmax"));
   EXPECT_THAT(find_bit_dependence(graph->model(), 2, layer_of_step),
