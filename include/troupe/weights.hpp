@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// A tensor of a state dict.
+struct named_tensor {
+  std::string name;  ///< "layer1.0.conv1.weight"
+  at::Tensor tensor;
+};
+
+/// The tensors of a state dict in the order of the file. No two have the same name. Tensors that share memory in the
+/// file share storage.
+using state_dict = std::vector<named_tensor>;
+
+/// Reads weights without running anything in the file: a state dict as torch.save writes it, in the zip format or the
+/// older one; a safetensors file; an index of sharded safetensors (model.safetensors.index.json), or a folder that has
+/// one, or a model.safetensors. Which of these it is, is told by the content.
+///
+/// Of a pickled file this is the dict of tensors, or the one in it under "state_dict", "model_state_dict", "model",
+/// "module" or "net", as checkpoints of a training have it; other members are left out. The prefixes "module." and
+/// "_orig_mod." that wrappers put before every name are taken off. nn.Parameter counts as its tensor.
+///
+/// Tensors are views of the mapped file, so that memory is used for those that are read (mapped_file.hpp). Reading
+/// takes at most twice the file's directory of names and 64 MiB beside them.
+///
+/// Errors name the file and the key: E0201 does not exist, E0203 truncated, E0207 no such file, with what it is
+/// instead, E0210 cannot be read or contradicts itself, E0212 a pickle that calls something else than what rebuilds
+/// tensors, E0213 checksums, E0214 beyond limits. Any thread.
+expected<state_dict> load_weights(const std::filesystem::path& file);
+
+}  // namespace troupe
