@@ -8,8 +8,8 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/archive/zip_content.hpp"
-#include "runtime/exported/json_text.hpp"
 #include "runtime/exported/read_exported.hpp"
+#include "runtime/json/json_text.hpp"
 
 namespace troupe {
 namespace {
@@ -28,13 +28,13 @@ constexpr auto export_lines =
 tl::unexpected<error> zip_error(const zip_fault& fault, const std::string& where) {
   switch (fault.what) {
     case zip_fault::kind::truncated:
-      return fail(error_code::model_truncated, where, "the file is truncated: " + fault.cause, exported_copy_fix);
+      return fail(error_code::model_truncated, where, "the file is truncated: " + fault.cause, copy_again_fix);
     case zip_fault::kind::altered:
-      return fail(error_code::model_damaged, where, "the file is damaged: " + fault.cause, exported_copy_fix);
+      return fail(error_code::model_damaged, where, "the file is damaged: " + fault.cause, copy_again_fix);
     case zip_fault::kind::damaged:
       break;
   }
-  return fail(error_code::model_unreadable, where, "the file is damaged: " + fault.cause, exported_copy_fix);
+  return fail(error_code::model_unreadable, where, "the file is damaged: " + fault.cause, copy_again_fix);
 }
 
 /// Below the one folder that all entries are in; older layouts have none.
@@ -81,7 +81,7 @@ expected<exported_archive> exported_archive::open(const std::filesystem::path& f
     const std::string name = below_folder(each.name, folder);
     if (made.entries_.emplace(name, std::move(each)).second) continue;
     return fail(error_code::model_unreadable, made.where_, "the file is damaged: it has two entries " + name,
-                exported_copy_fix);
+                copy_again_fix);
   }
   if (made.find("models/model.json") == nullptr) return made.says_no_model();
   return made;
@@ -135,7 +135,7 @@ expected<nlohmann::json> exported_archive::json(const std::string& name) {
   const zip_entry* const entry = find(name);
   if (entry == nullptr) {
     return fail(error_code::model_unreadable, where_, "the file is damaged: it lacks the entry " + name,
-                exported_copy_fix);
+                copy_again_fix);
   }
   const std::uint64_t limit = std::min(limits::model_text_bytes_max, bytes_ + packed_text_bytes);
   if (entry->bytes > limit) {

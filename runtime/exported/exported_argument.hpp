@@ -3,8 +3,8 @@
 #include <ATen/core/jit_type.h>
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "runtime/exported/json_part.hpp"
 #include "runtime/exported/value_names.hpp"
+#include "runtime/json/json_part.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

@@ -5,8 +5,8 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "runtime/exported/json_part.hpp"
 #include "runtime/exported/value_names.hpp"
+#include "runtime/json/json_part.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

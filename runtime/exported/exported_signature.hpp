@@ -6,9 +6,9 @@
 
 #include "runtime/exported/exported_weights.hpp"
 #include "runtime/exported/graph_writes.hpp"
-#include "runtime/exported/json_part.hpp"
 #include "runtime/exported/value_names.hpp"
 #include "runtime/graph/operator_graph.hpp"
+#include "runtime/json/json_part.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

@@ -6,7 +6,7 @@
 #include <ATen/ops/empty.h>
 
 #include "messages/try.hpp"
-#include "runtime/exported/json_text.hpp"
+#include "runtime/json/json_text.hpp"
 
 namespace troupe {
 namespace {
@@ -99,7 +99,7 @@ expected<at::Tensor> exported_weights::memory_of(const std::string& path, c10::S
     if (entry == nullptr || entry->packed) {
       const std::string finding = entry == nullptr ? "lacks the entry " : "has the packed entry ";
       return fail(error_code::model_unreadable, archive_->where(), "the file is damaged: it " + finding + path,
-                  exported_copy_fix);
+                  copy_again_fix);
     }
     // An allocation of LibTorch begins at a multiple of 64 bytes.
     const at::Tensor made = at::empty({static_cast<std::int64_t>(entry->bytes)}, at::kByte);
@@ -120,7 +120,7 @@ expected<at::Tensor> exported_weights::read(const std::string& name, const expor
   const auto found = records_.find(name);
   if (found == records_.end()) {
     return fail(error_code::model_unreadable, archive_->where(),
-                "the file is damaged: it has no tensor " + name + ", which its program names", exported_copy_fix);
+                "the file is damaged: it has no tensor " + name + ", which its program names", copy_again_fix);
   }
   const json_part meta(found->second.meta, archive_->where(), "the tensor " + name);
   const exported_tensor stored = TROUPE_TRY(tensor_meta(meta));

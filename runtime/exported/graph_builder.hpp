@@ -5,9 +5,9 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "runtime/exported/json_part.hpp"
 #include "runtime/exported/module_calls.hpp"
 #include "runtime/exported/value_names.hpp"
+#include "runtime/json/json_part.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

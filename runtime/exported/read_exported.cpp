@@ -11,7 +11,7 @@
 #include "runtime/exported/exported_weights.hpp"
 #include "runtime/exported/graph_builder.hpp"
 #include "runtime/exported/graph_writes.hpp"
-#include "runtime/exported/json_text.hpp"
+#include "runtime/json/json_text.hpp"
 
 namespace troupe {
 namespace {
@@ -73,7 +73,7 @@ expected<operator_graph> read_exported(const std::filesystem::path& file, std::o
     return read(file, dtype);
   } catch (const std::exception& caught) {
     return fail(error_code::model_unreadable, file.string(),
-                "LibTorch cannot read the program: " + exception_text(caught), exported_copy_fix);
+                "LibTorch cannot read the program: " + exception_text(caught), copy_again_fix);
   }
 }
 

@@ -1,7 +1,7 @@
 #include "runtime/exported/tree_names.hpp"
 
 #include "messages/try.hpp"
-#include "runtime/exported/json_text.hpp"
+#include "runtime/json/json_text.hpp"
 
 namespace troupe {
 namespace {

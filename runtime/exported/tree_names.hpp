@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/exported/json_part.hpp"
+#include "runtime/json/json_part.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

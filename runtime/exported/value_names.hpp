@@ -5,7 +5,7 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "runtime/exported/json_part.hpp"
+#include "runtime/json/json_part.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "exported_files.hpp"
-#include "runtime/exported/json_text.hpp"
+#include "runtime/json/json_text.hpp"
 
 namespace troupe::testing {
 namespace {

@@ -11,7 +11,7 @@
 namespace troupe {
 
 /// Containers inside of containers that a JSON text may have. A program of torch.export has about 12, and 8 more for
-/// each conditional inside of another one.
+/// each conditional inside of another one; other files have fewer.
 inline constexpr std::size_t json_depth_max = 200;
 
 /// Reads a JSON text. Before anything is kept, it is read once to see that its form is right (E0210), that it is nested
@@ -21,7 +21,8 @@ expected<nlohmann::json> parse_json(std::string_view text, std::uint64_t memory_
                                     const std::string& name);
 
 /// What to do about a file that is damaged.
-inline constexpr auto exported_copy_fix =
-    "copy or download the file again and compare its size and checksum with the original's, or export the model again";
+inline constexpr auto copy_again_fix =
+    "copy or download the file again and compare its size and checksum with the original's, or make it again with the "
+    "program that wrote it";
 
 }  // namespace troupe

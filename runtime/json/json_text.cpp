@@ -1,4 +1,4 @@
-#include "runtime/exported/json_text.hpp"
+#include "runtime/json/json_text.hpp"
 
 #include <cstddef>
 
@@ -62,7 +62,8 @@ class json_measure : public nlohmann::json_sax<nlohmann::json> {
 
 expected<nlohmann::json> parse_json(std::string_view text, std::uint64_t memory_bytes, const std::string& where,
                                     const std::string& name) {
-  constexpr auto limits_fix = "export the model again, and use no file that you did not ask for";
+  constexpr auto limits_fix =
+      "make the file again with the program that wrote it, and use no file that you did not ask for";
   json_measure measure(memory_bytes);
   if (nlohmann::json::sax_parse(text, &measure)) return nlohmann::json::parse(text);
   if (measure.is_too_deep()) {
@@ -76,8 +77,7 @@ expected<nlohmann::json> parse_json(std::string_view text, std::uint64_t memory_
                 limits_fix);
   }
   return fail(error_code::model_unreadable, where,
-              name + " is damaged: it is no JSON text at byte " + std::to_string(measure.position()),
-              exported_copy_fix);
+              name + " is damaged: it is no JSON text at byte " + std::to_string(measure.position()), copy_again_fix);
 }
 
 }  // namespace troupe

@@ -1,15 +1,14 @@
-#include "runtime/exported/json_part.hpp"
+#include "runtime/json/json_part.hpp"
 
 #include <limits>
 
 #include "messages/try.hpp"
-#include "runtime/exported/json_text.hpp"
+#include "runtime/json/json_text.hpp"
 
 namespace troupe {
 
 tl::unexpected<error> json_part::wrong(const std::string& finding) const {
-  return fail(error_code::model_unreadable, where_, "the file is damaged: " + place_ + " " + finding,
-              exported_copy_fix);
+  return fail(error_code::model_unreadable, where_, "the file is damaged: " + place_ + " " + finding, copy_again_fix);
 }
 
 expected<std::optional<json_part>> json_part::find(std::string_view key) const {
