@@ -52,6 +52,8 @@ enum class error_code : std::uint16_t {
   model_crashed = 215,
   model_not_repeatable = 216,
   model_unsupported = 217,
+  weights_do_not_fit = 218,
+  architecture_unknown = 219,
 
   data_missing = 301,
   data_truncated = 302,

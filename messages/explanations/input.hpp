@@ -152,6 +152,19 @@ inline constexpr std::array input = {
         "version. Nothing of it ran. The message names the operator with its line in your Python code, where the file "
         "has it, and what to write in its place. Batch norm that was exported in training mode is the usual cause of a "
         "changed buffer: call model.eval() before the export."},
+    error_explanation{
+        error_code::weights_do_not_fit, exit_status::bad_input, "weights do not fit the architecture",
+        "An architecture asks for tensors of certain names and sizes, and the file has others. The message lists all "
+        "that are missing, that have other sizes, and that no layer has taken. Mostly the weights belong to a larger "
+        "or "
+        "smaller model of the family, or to one with another last layer: give that --arch, or the config.json that "
+        "came with the weights. --not-strict leaves out tensors that no layer has taken; one that is missing has no "
+        "value that could be computed with."},
+    error_explanation{
+        error_code::architecture_unknown, exit_status::bad_input, "architecture is not known",
+        "The name given as --arch is none of the architectures that are built in, or config.json asks for an "
+        "architecture, a size or an option that is not: the message names the key and its value, and what there is. "
+        "Any other model can be exported from Python as a .pt2 file."},
 
     error_explanation{
         error_code::data_missing, exit_status::bad_input, "data does not exist",

@@ -1,0 +1,73 @@
+#include "runtime/architecture/architecture.hpp"
+
+#include "messages/try.hpp"
+#include "runtime/architecture/families.hpp"
+
+namespace troupe {
+namespace {
+
+const std::map<std::string, named_builder>& named() {
+  static const auto all = [] {
+    std::map<std::string, named_builder> table;
+    add_resnets(table);
+    return table;
+  }();
+  return all;
+}
+
+const std::map<std::string, configured_builder>& configured() {
+  static const auto all = [] {
+    std::map<std::string, configured_builder> table;
+    return table;
+  }();
+  return all;
+}
+
+template <class Table>
+std::string names_in(const Table& table) {
+  std::string text;
+  for (const auto& [name, builder] : table) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> named_architectures() {
+  std::vector<std::string> names;
+  for (const auto& [name, builder] : named()) names.push_back(name);
+  return names;
+}
+
+expected<operator_graph> build_named(const std::string& name, const std::string& file, const state_dict& weights,
+                                     bool strict) {
+  const auto found = named().find(name);
+  if (found == named().end()) {
+    return fail(error_code::architecture_unknown, "--arch " + name, "no such architecture is built in",
+                "give one of " + names_in(named()) + "; or export the model from Python as a .pt2 file");
+  }
+  weight_reader reader(file, weights);
+  network net(file, name, reader);
+  found->second(net);
+  TROUPE_TRY(reader.finish(strict));
+  return net.finish();
+}
+
+expected<operator_graph> build_configured(const json_part& config, const std::string& file, const state_dict& weights,
+                                          bool strict) {
+  const auto classes = TROUPE_TRY(texts_of(TROUPE_TRY(config.at("architectures"))));
+  const auto found = classes.size() == 1 ? configured().find(classes.front()) : configured().end();
+  if (found == configured().end()) {
+    return fail(error_code::architecture_unknown, config.where(),
+                "architectures: " + (classes.empty() ? "it is empty" : "\"" + classes.front() + "\" is not built in"),
+                "built in are " + names_in(configured()) + "; export another model from Python as a .pt2 file");
+  }
+  config_reader values(config);
+  weight_reader reader(file, weights);
+  network net(file, found->first, reader);
+  found->second(net, values);
+  TROUPE_TRY(values.finish());
+  TROUPE_TRY(reader.finish(strict));
+  return net.finish();
+}
+
+}  // namespace troupe

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/architecture/weight_reader.hpp"
+#include "runtime/graph/operator_graph.hpp"
+#include "runtime/json/json_part.hpp"
+#include <troupe/error.hpp>
+#include <troupe/weights.hpp>
+
+namespace troupe {
+
+/// The names that build_named() takes, ascending: "resnet18", "resnet20-cifar".
+std::vector<std::string> named_architectures();
+
+/// A model whose name says all sizes, from published weights: `name` is one of named_architectures(), the names of the
+/// tensors are those of the state dict that torchvision, or the source that the architecture's file names, publishes.
+/// The number of classes is that of the last layer's weights. `file` stands for the weights in errors.
+///
+/// Errors: E0219 for a name that is not built in, E0218 for weights that do not fit; with `strict`, also for those that
+/// no layer takes.
+expected<operator_graph> build_named(const std::string& name, const std::string& file, const state_dict& weights,
+                                     bool strict);
+
+/// A model of Hugging Face's transformers, as its config.json describes it: the class is in "architectures".
+/// `config_file` stands for the configuration in errors. Errors: those of build_named(), and E0210 for a configuration
+/// that lacks a value or has one of another type.
+expected<operator_graph> build_configured(const json_part& config, const std::string& file, const state_dict& weights,
+                                          bool strict);
+
+}  // namespace troupe

@@ -1,0 +1,76 @@
+#include "runtime/architecture/config_reader.hpp"
+
+#include <algorithm>
+
+#include "messages/try.hpp"
+
+namespace troupe {
+namespace {
+
+constexpr std::int64_t size_max = 1'000'000'000;
+constexpr auto config_fix =
+    "export the model from Python as a .pt2 file (troupe's docs/exporting.md), or correct the file";
+
+}  // namespace
+
+template <class Value, class Read>
+Value config_reader::read(std::string_view key, const std::optional<Value>& otherwise, const Read& convert) {
+  const auto read_it = [&]() -> expected<Value> {
+    const auto found = TROUPE_TRY(root_.find(key));
+    if (!found && otherwise) return *otherwise;
+    return convert(found ? *found : TROUPE_TRY(root_.at(key)));
+  };
+  auto value = read_it();
+  if (value) return *value;
+  if (!first_) first_ = value.error();
+  return otherwise.value_or(Value());
+}
+
+std::int64_t config_reader::size(std::string_view key, std::optional<std::int64_t> otherwise) {
+  const std::int64_t value = count(key, otherwise);
+  if (value == 0 && !first_) refuse(key, "0 is no size");
+  return std::max<std::int64_t>(value, 1);  // sizes are divided by, also before finish()
+}
+
+std::int64_t config_reader::count(std::string_view key, std::optional<std::int64_t> otherwise) {
+  const std::int64_t value = read<std::int64_t>(key, otherwise, [](const json_part& part) { return part.integer(); });
+  if (value >= 0 && value <= size_max) return value;
+  refuse(key, std::to_string(value) + " is not from 0 to " + std::to_string(size_max));
+  return 1;
+}
+
+double config_reader::number(std::string_view key, std::optional<double> otherwise) {
+  return read<double>(key, otherwise, [](const json_part& part) { return part.real(); });
+}
+
+bool config_reader::flag(std::string_view key, std::optional<bool> otherwise) {
+  return read<bool>(key, otherwise, [](const json_part& part) { return part.truth(); });
+}
+
+std::string config_reader::choice(std::string_view key, const std::vector<std::string>& choices,
+                                  std::optional<std::string> otherwise) {
+  const std::string value = read<std::string>(key, otherwise, [](const json_part& part) { return part.text(); });
+  if (std::ranges::find(choices, value) == choices.end()) {
+    std::string all;
+    for (const std::string& each : choices) all += (all.empty() ? "" : ", ") + each;
+    refuse(key, "\"" + value + "\" is none of " + all);
+  }
+  return value;
+}
+
+bool config_reader::has(std::string_view key) const {
+  const auto found = root_.find(key);
+  return found && *found;
+}
+
+void config_reader::refuse(std::string_view key, const std::string& why) {
+  if (first_) return;
+  first_ = fail(error_code::architecture_unknown, root_.where(), std::string(key) + ": " + why, config_fix).value();
+}
+
+expected<void> config_reader::finish() const {
+  if (first_) return tl::make_unexpected(*first_);
+  return {};
+}
+
+}  // namespace troupe

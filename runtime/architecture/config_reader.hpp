@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/json/json_part.hpp"
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// The config.json of a model of Hugging Face's transformers. Values are read with their defaults, which are those of
+/// the configuration's class in Python. The first value that cannot be is kept, and comes back from finish(), so that
+/// the code of an architecture reads without checks.
+class config_reader {
+ public:
+  explicit config_reader(json_part root) : root_(std::move(root)) {}
+
+  /// A size: 1 or more, and no more than a billion.
+  std::int64_t size(std::string_view key, std::optional<std::int64_t> otherwise = std::nullopt);
+  /// As size(), or 0.
+  std::int64_t count(std::string_view key, std::optional<std::int64_t> otherwise = std::nullopt);
+  double number(std::string_view key, std::optional<double> otherwise = std::nullopt);
+  bool flag(std::string_view key, std::optional<bool> otherwise = std::nullopt);
+  /// One of `choices`; E0219 names them for another one.
+  std::string choice(std::string_view key, const std::vector<std::string>& choices,
+                     std::optional<std::string> otherwise = std::nullopt);
+  /// Whether the key is there, and not null.
+  [[nodiscard]] bool has(std::string_view key) const;
+  /// For what `choice` is too narrow: an error that says why the value of the key is not supported.
+  void refuse(std::string_view key, const std::string& why);
+
+  /// E0210 for a value that is missing or of another type, E0219 for one that no architecture here has.
+  [[nodiscard]] expected<void> finish() const;
+
+ private:
+  template <class Value, class Read>
+  Value read(std::string_view key, const std::optional<Value>& otherwise, const Read& convert);
+
+  json_part root_;
+  std::optional<error> first_;
+};
+
+}  // namespace troupe

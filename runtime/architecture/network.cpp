@@ -1,0 +1,81 @@
+#include "runtime/architecture/network.hpp"
+
+#include <torch/csrc/jit/ir/constants.h>
+
+#include "runtime/graph/module_scope.hpp"
+
+namespace troupe {
+
+network::network(std::string file, const std::string& type, weight_reader& weights)
+    : made_{.file = std::move(file), .graph = std::make_shared<torch::jit::Graph>()}, weights_(weights) {
+  scope_ = scope_inside(made_.graph->current_scope(), {"", type});
+  made_.graph->set_current_scope(scope_);
+}
+
+tensor_value network::input(std::string name, std::optional<c10::IValue> otherwise) {
+  tensor_value value = made_.graph->addInput();
+  value->setType(otherwise ? c10::TypePtr(c10::OptionalType::ofTensor()) : c10::TypePtr(c10::TensorType::get()));
+  made_.inputs.push_back({.name = std::move(name), .otherwise = std::move(otherwise)});
+  return value;
+}
+
+void network::output(std::string name, tensor_value value) {
+  made_.graph->registerOutput(value);
+  made_.outputs.push_back(std::move(name));
+}
+
+network::inside::inside(network& net, const std::string& name, const std::string& type)
+    : net_(net), path_(net.path_), scope_(net.scope_) {
+  net.path_ = net.whole(name);
+  net.scope_ = scope_inside(scope_, {net.path_, type});
+  net.made_.graph->set_current_scope(net.scope_);
+}
+
+network::inside::~inside() {
+  net_.path_ = std::move(path_);
+  net_.scope_ = std::move(scope_);
+  net_.made_.graph->set_current_scope(net_.scope_);
+}
+
+tensor_value network::parameter(const std::string& name, at::IntArrayRef sizes) {
+  return weight(whole(name), sizes, weight_kind::trainable);
+}
+
+tensor_value network::buffer(const std::string& name, at::IntArrayRef sizes) {
+  return weight(whole(name), sizes, weight_kind::buffer);
+}
+
+tensor_value network::shared_parameter(const std::string& whole_name, at::IntArrayRef sizes) {
+  return weight(whole_name, sizes, weight_kind::trainable);
+}
+
+tensor_value network::weight(const std::string& whole_name, at::IntArrayRef sizes, weight_kind kind) {
+  const at::Tensor tensor = weights_.take(whole_name, sizes);
+  const auto [known, is_new] = known_.try_emplace(whole_name, nullptr);
+  if (is_new) {
+    made_.weights.emplace(tensor.unsafeGetTensorImpl(), kind);
+    known->second = made_.graph->insertConstant(tensor);
+  }
+  return known->second;
+}
+
+tensor_value network::constant(const c10::IValue& value) {
+  return made_.graph->insertConstant(value);
+}
+
+tensor_value network::call(const std::string& name, const std::vector<torch::jit::NamedValue>& arguments,
+                           const std::vector<torch::jit::NamedValue>& by_name) {
+  return made_.graph->insert(c10::Symbol::fromQualString("aten::" + name), arguments, by_name,
+                             torch::jit::SourceRange());
+}
+
+tensor_value network::list(const std::vector<tensor_value>& values) {
+  return made_.graph->insertNode(made_.graph->createList(values.at(0)->type(), values))->output();
+}
+
+operator_graph network::finish() {
+  made_.graph->lint();
+  return std::move(made_);
+}
+
+}  // namespace troupe
