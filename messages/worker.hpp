@@ -58,8 +58,8 @@ struct worker_assignment {
   std::uint32_t threads = 1;
   /// Where the pipeline that the stage is a part of was cut; empty for any other stage.
   std::vector<std::uint64_t> boundaries;
-  /// Numbers of the stage's layers that run as they stand, where its options ask for optimized ones; ascending.
-  std::vector<std::uint64_t> plain_layers;
+  /// 1: the model runs as it stands, whatever its options ask for. Else 0.
+  std::uint32_t runs_plain = 0;
   /// Names of the inputs that the data give the model, by which its optional arguments are bound.
   std::vector<std::string> inputs = {};
   /// 1: the loader's page comes before this. 0: the driver is on another node, and does not share memory.

@@ -37,7 +37,7 @@ expected<void> driver_orders::check(const worker_assignment& said) const {
   if (fine) fine = within("worker_assignment.stage_slots", said.stage_slots, 1, limits::pipe_buffers_max);
   if (fine) fine = within("worker_assignment.threads", said.threads, 1, limits::threads_max);
   if (fine) fine = within("worker_assignment.boundaries", said.boundaries.size(), 0, limits::stages_max + 1);
-  if (fine) fine = within("worker_assignment.plain_layers", said.plain_layers.size(), 0, limits::layers_max);
+  if (fine) fine = within("worker_assignment.runs_plain", said.runs_plain, 0, 1);
   if (fine) fine = within("worker_assignment.inputs", said.inputs.size(), 0, limits::ports_max);
   if (fine) fine = within("worker_assignment.loader_pages", said.loader_pages, 0, 1);
   if (fine) fine = within("worker_assignment.warm_up_bytes", said.warm_up_bytes, 0, limits::shm_slot_bytes_max);

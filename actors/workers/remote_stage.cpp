@@ -102,7 +102,7 @@ expected<void> remote_stage_state::assign(const worker_granted& given) {
                               .stage_slots = options_.depths.between_stages,
                               .threads = assignment.threads,
                               .boundaries = assignment.boundaries,
-                              .plain_layers = assignment.plain_layers,
+                              .runs_plain = assignment.runs_plain ? 1u : 0u,
                               .inputs = assignment.inputs,
                               .loader_pages = shares_memory ? 1u : 0u,
                               .warm_up_bytes = warm_up_bytes,

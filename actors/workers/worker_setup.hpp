@@ -27,10 +27,10 @@ class fork_server;
 
 /// What a worker must be told to become one stage replica, because it cannot find it out by itself.
 struct assignment_data {
-  /// worker_assignment::threads, boundaries, plain_layers and inputs.
+  /// worker_assignment::threads, boundaries, runs_plain and inputs.
   std::uint32_t threads = 1;
   std::vector<std::uint64_t> boundaries = {};
-  std::vector<std::uint64_t> plain_layers = {};
+  bool runs_plain = false;
   std::vector<std::string> inputs = {};
   /// Null: the stage is not warmed up.
   payload_ptr warm_up = nullptr;

@@ -100,9 +100,8 @@ struct run_result {
   /// For each pipeline, what the bits of a sample's outputs may depend on, beside the sample, the model and the
   /// processor: "nothing", or "the micro-batch size (OPERATOR in LAYER)" (docs/models.md).
   std::map<std::string, std::string> bits_depend_on;
-  /// By pipeline, the layers that run as they stand although `optimize` asks for more, because freezing and fusing
-  /// would change their results, or could not be checked (docs/models.md); only pipelines with such layers.
-  std::map<std::string, std::vector<std::uint64_t>> plain_layers;
+  /// Pipelines that run as they stand although `optimize` asks for a rewritten model (docs/models.md), by name.
+  std::vector<std::string> plain_pipelines;
   /// What the user should know before trusting the numbers, in sentences for people; mostly empty.
   std::vector<std::string> warnings;
   /// From the first micro-batch sent to the last folded; without loading, optimizing and warm-up.

@@ -5,11 +5,10 @@
 #include <set>
 #include <utility>
 
-#include <ATen/Parallel.h>
-
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "runtime/tensor/torch_threads.hpp"
 
 namespace troupe {
 namespace {
@@ -92,14 +91,14 @@ double cut_cost_of(const worker_options& workers, bool spans_nodes) {
 
 expected<cut_places> find_places(layered_model& model, const cut_request& request, const payload_ptr& sample,
                                  const std::stop_token& stop) {
-  at::set_num_threads(static_cast<int>(request.threads));  // probes and profiles as the stages will run
+  set_threads_of_this_thread(request.threads);  // probes and profiles as the stages will run
   const std::set<std::string> names = names_of_inputs(sample);
   model.bind(names);
   cut_places found{.boundaries = {}, .inputs = {names.begin(), names.end()}, .warm_up = {}};
-  const layer_choice_request asked{.optimize = request.optimize,
-                                   .is_for_device = request.is_for_device,
-                                   .allow_random = request.allow_random,
-                                   .journaled = request.journaled_plain};
+  const rewrite_choice_request asked{.optimize = request.optimize,
+                                     .is_for_device = request.is_for_device,
+                                     .allow_random = request.allow_random,
+                                     .journaled = request.journaled_plain};
   found.choice = TROUPE_TRY(judge_code(model, asked));
   graph_values inputs;
   if (sample != nullptr) {
@@ -130,7 +129,7 @@ expected<cut_model> cut_at(layered_model_ptr model, const cut_request& request, 
     return fail(error_code::worker_mismatch, model->name(), "it was not cut like this",
                 "leave the model's file alone while it is evaluated");
   }
-  if (request.optimize == optimize_mode::none || !places.choice.plain.empty()) {
+  if (request.optimize == optimize_mode::none || places.choice.runs_plain) {
     model->run_plain();
   } else {
     model->optimize(request.is_for_device);

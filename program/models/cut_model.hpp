@@ -9,8 +9,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include "program/models/layer_choice.hpp"
 #include "program/models/layered_model.hpp"
+#include "program/models/rewrite_choice.hpp"
 #include <troupe/options.hpp>
 
 namespace troupe {
@@ -23,9 +23,9 @@ struct cut_request {
   std::string partition = "auto";
   /// The parts run on another device than the CPU.
   bool is_for_device = false;
-  /// See layer_choice_request.
+  /// See rewrite_choice_request.
   bool allow_random = false;
-  std::optional<std::vector<std::size_t>> journaled_plain = std::nullopt;
+  std::optional<bool> journaled_plain = std::nullopt;
   /// The layers are timed also where the method needs no times, if there is a sample.
   bool times_layers = false;
   double cut_cost_seconds_per_byte = cut_cost::in_process;
@@ -48,7 +48,7 @@ struct cut_places {
   /// The most that passes from one stage to the next for a micro-batch like the sample; 0: not known.
   std::uint64_t activation_bytes = 0;
   /// Whether the model runs as it stands, compared on the CPU also for a device.
-  layer_choice choice = {};
+  rewrite_choice choice = {};
   /// By layer, where they were timed.
   std::vector<double> seconds = {};
   /// What crosses the front of each layer, and the end of the model, for one sample. Empty without a sample.
@@ -58,8 +58,8 @@ struct cut_places {
 /// The one way from a method to boundaries, by which runs and `troupe plan` cut. `sample`: a real micro-batch of the
 /// data, by whose names the model's inputs are bound, that goes through all layers (E0209), warms the stages up and is
 /// what partition = "profile" times; null: none of these, and "auto" is "parameters". A rewritten model is compared
-/// with that of the file (layer_choice.hpp). Errors: E0106 more stages than the model can be cut into, E05xx partition;
-/// E0216 not repeatable; E0607 if it is told to stop between layers or rounds.
+/// with that of the file (rewrite_choice.hpp). Errors: E0106 more stages than the model can be cut into, E05xx
+/// partition; E0216 not repeatable; E0607 if it is told to stop between layers or rounds.
 expected<cut_places> find_places(layered_model& model, const cut_request& request, const payload_ptr& sample,
                                  const std::stop_token& stop = {});
 

@@ -4,7 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
 #include "messages/try.hpp"
@@ -20,6 +19,7 @@
 #include "runtime/rewrite/bit_dependence.hpp"
 #include "runtime/rewrite/rewrite_graph.hpp"
 #include "runtime/tensor/faithful_copy.hpp"
+#include "runtime/tensor/torch_threads.hpp"
 
 namespace troupe {
 namespace {
@@ -156,13 +156,14 @@ std::string layered_model::bit_dependence(std::uint32_t threads, const graph_val
     if (!std::ranges::equal(first_rows(together, 1), alone, are_same_bits))
       return "the micro-batch size (a sample alone has other bits than among others)";
     if (threads == 1) return found;
-    at::set_num_threads(1);
+    set_threads_of_this_thread(1);
     const graph_values at_one_thread = code.run(copies(first_rows(sample, 1)));
-    at::set_num_threads(static_cast<int>(threads));
+    set_threads_of_this_thread(threads);
     return std::ranges::equal(alone, at_one_thread, are_same_bits)
                ? found
                : "the number of threads (a sample alone has other bits on one thread)";
   } catch (const std::exception&) {
+    set_threads_of_this_thread(threads);
     return found;  // the run reports it
   }
 }

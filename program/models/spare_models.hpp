@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// The models that a worker without a stage (a spare) has loaded, and optimized where that is asked for, so that it
+/// The models that a worker without a stage (a spare) has loaded, and rewritten where that is asked for, so that it
 /// need not load when it becomes a stage. The first take() ends that: nothing more is prepared, and nothing is kept.
 /// Threads: any.
 class spare_models {

@@ -18,7 +18,8 @@ nlohmann::ordered_json or_null(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
-/// {"joined_because": null, "bytes": 1024, "values": [{"made_by": "conv1", "shape": [1, 8], "bytes": 1024}]}
+/// {"joined_because": null, "bytes": 1024, "values": [{"made_by": "conv1", "layer": 0, "shape": [1, 256], "bytes":
+/// 1024}]}
 nlohmann::ordered_json crossing_json(const crossing& place);
 
 }  // namespace troupe

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "messages/check.hpp"
+#include "runtime/rewrite/node_reading.hpp"
 
 namespace troupe {
 namespace {
@@ -12,10 +13,6 @@ namespace {
 using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
-
-bool is_tensor(const Value& value) {
-  return value.type()->isSubtypeOf(*c10::TensorType::get());
-}
 
 class graph_drawer {
  public:
@@ -46,7 +43,7 @@ class graph_drawer {
         layer.before.values.push_back(drawn_value(*value));
         if (is_used_in(*value, model_.layers()[l])) add_shape(*value, layer.inputs);
       }
-      if (l > 0) layer.before.joined_because = model_.live().objection(model_.layers()[l].begin).value_or("");
+      if (l > 0) layer.before.joined_because = model_.objection(l).value_or("");
       for (const Value* value : crossing_at(l + 1)) {
         if (l + 1 == layers || is_made_in(*value, model_.layers()[l])) add_shape(*value, layer.outputs);
       }
@@ -89,7 +86,7 @@ class graph_drawer {
       drawn.layer = static_cast<std::size_t>(maker - layers.begin());
     }
     if (const auto size = sizes_.find(&value); size != sizes_.end()) {
-      if (is_tensor(value)) drawn.shape = size->second.shape;
+      if (is_tensor(&value)) drawn.shape = size->second.shape;
       drawn.bytes = size->second.bytes;
     }
     return drawn;
@@ -97,7 +94,7 @@ class graph_drawer {
 
   void add_shape(const Value& value, std::vector<std::vector<std::int64_t>>& to) const {
     const auto found = sizes_.find(&value);
-    if (found != sizes_.end() && is_tensor(value) && found->second.shape) to.push_back(*found->second.shape);
+    if (found != sizes_.end() && is_tensor(&value) && found->second.shape) to.push_back(*found->second.shape);
   }
 
   [[nodiscard]] std::size_t step_around(const Node* node) const {

@@ -10,8 +10,7 @@
 
 namespace troupe {
 
-/// Draws a model. `crossing` is empty, or what probe_layers() found: shapes and
-/// bytes are then those of its samples.
+/// Draws a model. `crossing` is empty, or what probe_layers() found: shapes and bytes are then those of its samples.
 drawn_model draw(const layered_graph& model, const std::vector<passing_values>& crossing = {});
 
 }  // namespace troupe

@@ -67,8 +67,7 @@ std::uint64_t between_bytes(const cut_places& places, const std::optional<measur
   return found && places.activation_bytes > 0 ? places.activation_bytes + found->label_bytes : 0;
 }
 
-/// With the bytes of a micro-batch of `rows` samples, where one sample has been
-/// measured.
+/// With the bytes of a micro-batch of `rows` samples, where one sample has been measured.
 drawn_model draw_for(const layered_model& model, const std::vector<passing_values>& crossing, std::uint64_t rows) {
   drawn_model drawn = draw(model.plain(), crossing);
   for (drawn_layer& layer : drawn.layers) {
@@ -81,8 +80,7 @@ drawn_model draw_for(const layered_model& model, const std::vector<passing_value
   return drawn;
 }
 
-/// What crosses the front of the layer; behind the last one, what the model
-/// gives.
+/// What crosses the front of the layer; behind the last one, what the model gives.
 std::uint64_t bytes_before(const drawn_model& model, std::size_t layer) {
   const bool is_end = layer == model.layers.size();
   return (is_end ? model.output_bytes : model.layers[layer].before.bytes()).value_or(0);
@@ -189,10 +187,8 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
     found = TROUPE_TRY(measure(options));
   }
   const auto places = TROUPE_TRY(places_for(options, *model, plan.threads, found));
-  if (found) {
-    plan.plain_layers = places.choice.plain;
-    plan.notes = places.choice.notes;
-  }
+  plan.runs_plain = places.choice.runs_plain;
+  plan.notes = places.choice.notes;
   plan.warnings = places.choice.warnings;
   plan.model = options.model;
   plan.data = found ? found->data : "";

@@ -24,6 +24,7 @@ ordered_json cuts_json(const std::vector<planned_cut>& cuts) {
   for (const planned_cut& each : cuts) {
     ordered_json cut = crossing_json(each.values);
     cut.erase("joined_because");
+    for (ordered_json& value : cut["values"]) value.erase("shape");
     cut["layer"] = each.layer;
     list.push_back(std::move(cut));
   }
@@ -62,7 +63,7 @@ std::string plan_json(const plan_report& plan) {
                          {"cut_by", plan.cut_by},
                          {"bits_depend_on", plan.bits_depend_on},
                          {"boundaries", plan.boundaries},
-                         {"plain_layers", plan.plain_layers},
+                         {"runs_plain", plan.runs_plain},
                          {"stages", stages_json(plan.stages)},
                          {"cuts", cuts_json(plan.cuts)},
                          {"methods", methods_json(plan.methods)},

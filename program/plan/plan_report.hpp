@@ -61,10 +61,9 @@ struct plan_report {
   std::string cut_by;
   std::string bits_depend_on;
   part_boundaries boundaries;
-  /// layer_choice, of the first micro-batch; only with data.
-  std::vector<std::size_t> plain_layers;
+  /// This and the next two: see rewrite_choice.
+  bool runs_plain = false;
   std::vector<std::string> notes;
-  /// Why results would not be repeatable, where that is allowed.
   std::vector<std::string> warnings;
   std::vector<planned_stage> stages;
   /// One fewer than stages.

@@ -198,7 +198,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   const assembly& engines = running().engines();
   result.cut_by = parts_.stages.cut_by;
   result.bits_depend_on = parts_.stages.bits_depend_on;
-  result.plain_layers = parts_.stages.plain_layers;
+  result.plain_pipelines = parts_.stages.plain_pipelines;
   result.warnings = parts_.stages.warnings;
   result.stages = stage_reports(*engines.accounts, before, running().usage(), result.wall_time, parts_.stages.layers);
   result.faults = fault_reports();

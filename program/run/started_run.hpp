@@ -19,7 +19,7 @@ struct started_run {
   /// See run_result.
   std::map<std::string, std::string> cut_by;
   std::map<std::string, std::string> bits_depend_on;
-  std::map<std::string, std::vector<std::uint64_t>> plain_layers;
+  std::vector<std::string> plain_pipelines;
   std::vector<std::string> warnings;
   /// Shared with the futures of calls under way.
   std::shared_ptr<running_topology> running;

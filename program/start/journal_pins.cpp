@@ -15,7 +15,6 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "program/models/layer_choice.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/journal/open_journal.hpp"
@@ -29,7 +28,7 @@ constexpr std::array kernel_variables = {"ATEN_CPU_CAPABILITY",        "ONEDNN_M
                                          "ONEDNN_DEFAULT_FPMATH_MODE", "MKL_CBWR",           "MKL_ENABLE_INSTRUCTIONS"};
 
 constexpr const char* threads_pin = "threads";
-constexpr const char* plain_pin = "plain_layers";
+constexpr const char* plain_pin = "runs_plain";
 
 std::string kernels() {
   std::string text = at::get_cpu_capability();
@@ -42,16 +41,6 @@ std::string kernels() {
 
 void append(std::string& list, const std::string& separator, const std::string& item) {
   list.append(list.empty() ? "" : separator).append(item);
-}
-
-/// The nodes that are parts of a pipeline, in their order.
-std::vector<stage_index> parts_of(const checked_run& run, const std::string& pipeline) {
-  std::vector<stage_index> found;
-  for (stage_index node = 0; node < run.plan.nodes.size(); ++node) {
-    const cut_node* part = run.part_at(node);
-    if (part != nullptr && part->pipeline == pipeline) found.push_back(node);
-  }
-  return found;
 }
 
 /// The pipeline of a node that is a part of one; any other node's own name.
@@ -96,16 +85,9 @@ struct pipeline_pins {
   std::string models;
   std::string modes;
   std::string dtypes;
-  /// Empty where all layers are optimized as asked for.
+  /// "yes" or "no" for each that asks for a rewritten model; empty where all are rewritten.
   std::string plain;
 };
-
-std::size_t layers_of(const checked_run& run, const std::string& pipeline,
-                      const std::vector<std::vector<std::string>>& layers) {
-  std::size_t count = 0;
-  for (const stage_index node : parts_of(run, pipeline)) count += layers[node].size();
-  return count;
-}
 
 /// The device of every node that computes elsewhere than on the CPU.
 std::string devices_of(const topology& what) {
@@ -126,21 +108,15 @@ std::string devices_of(const topology& what) {
   return text;
 }
 
-expected<pipeline_pins> pins_of_pipelines(const checked_run& run, const std::vector<std::vector<std::string>>& layers,
-                                          const std::map<std::string, std::vector<std::uint64_t>>& plain) {
+expected<pipeline_pins> pins_of_pipelines(const checked_run& run, const std::vector<std::string>& plain) {
   pipeline_pins made;
   for (const auto& [name, pipeline] : run.parts().pipelines) {
     const cut_options& options = pipeline.options;
     const auto content = TROUPE_TRY(pipeline.model.identity(options, name));
     append(made.models, " ", content);
     append(made.modes, ",", options.optimize == optimize_mode::none ? "none" : "graph");
-    if (options.optimize != optimize_mode::none && !plain.empty()) {
-      const auto of = plain.find(name);
-      const std::vector<std::size_t> numbers(of == plain.end()
-                                                 ? std::vector<std::size_t>()
-                                                 : std::vector<std::size_t>(of->second.begin(), of->second.end()));
-      append(made.plain, " ", plain_text(numbers, layers_of(run, name, layers)));
-    }
+    if (options.optimize != optimize_mode::none && !plain.empty())
+      append(made.plain, " ", std::ranges::find(plain, name) == plain.end() ? "no" : "yes");
     if (options.dtype) append(made.dtypes, ",", name + " " + c10::toString(*options.dtype));
   }
   return made;
@@ -176,13 +152,13 @@ std::optional<std::uint32_t> journaled_threads(const std::string& path) {
 
 }  // namespace
 
-journaled_choices journaled_choices_of(const topology& what, const journal_options& journal) {
-  journaled_choices found;
+std::map<std::string, bool> journaled_plain(const topology& what, const journal_options& journal) {
+  std::map<std::string, bool> found;
   if (!journal.resume) return found;
   std::istringstream plain(journal_pin_of(journal.file, plain_pin).value_or(""));
   for (const auto& [name, pipeline] : what.parts().pipelines) {  // in the order in which pins_of() writes them
     std::string word;
-    if (pipeline.options.optimize != optimize_mode::none && plain >> word) found.plain.emplace(name, word);
+    if (pipeline.options.optimize != optimize_mode::none && plain >> word) found.emplace(name, word == "yes");
   }
   return found;
 }
@@ -200,12 +176,10 @@ std::uint32_t threads_of(const topology& what, const run_options& options, std::
   return std::max(1u, cores / std::max(1u, engines));
 }
 
-expected<journal_pins> pins_of(const checked_run& run, const data_set& data,
-                               const std::vector<std::vector<std::string>>& layers,
-                               const std::map<std::string, std::vector<std::uint64_t>>& plain) {
+expected<journal_pins> pins_of(const checked_run& run, const data_set& data, const std::vector<std::string>& plain) {
   const topology& what = run.what;
   const run_options& options = run.options;
-  const auto pipelines = TROUPE_TRY(pins_of_pipelines(run, layers, plain));
+  const auto pipelines = TROUPE_TRY(pins_of_pipelines(run, plain));
   auto content = TROUPE_TRY(content_of(data));
   journal_pins pins = {{"model", pipelines.models},
                        {"data", content},

@@ -15,21 +15,15 @@
 namespace troupe {
 
 /// All that the bits of a run depend on, for the header of its journal: the content of models and data, the options,
-/// LibTorch, the processor and the kernels that it makes LibTorch choose; where `optimize` is `stage` also the cut,
-/// `layers` by stage; where there is more than one model and one sink the shape of the topology. What callables do
-/// cannot be seen. `plain`: as started_run has it. `options.threads` is resolved. Reads the files once, and builds
-/// models that come from no file. Errors: E0210 and E0307; those of model_source::open(); E0104 for data that does not
-/// say which files it comes from.
+/// LibTorch, the processor and the kernels that it makes LibTorch choose; where there is more than one model and one
+/// sink the shape of the topology. What callables do cannot be seen. `plain`: started_run::plain_pipelines.
+/// `options.threads` is resolved. Reads the files once, and builds models that come from no file. Errors: E0210 and
+/// E0307; those of model_source::open(); E0104 for data that does not say which files it comes from.
 [[nodiscard]] expected<journal_pins> pins_of(const checked_run& run, const data_set& data,
-                                             const std::vector<std::vector<std::string>>& layers,
-                                             const std::map<std::string, std::vector<std::uint64_t>>& plain);
+                                             const std::vector<std::string>& plain);
 
-/// What a resumed run takes from its journal, by pipeline, unchecked; nothing where the journal says none.
-struct journaled_choices {
-  /// Layers that run as they stand (plain_text()).
-  std::map<std::string, std::string> plain = {};
-};
-[[nodiscard]] journaled_choices journaled_choices_of(const topology& what, const journal_options& journal);
+/// By pipeline, rewrite_choice::runs_plain as the journal of a resumed run has it; empty where it says nothing.
+[[nodiscard]] std::map<std::string, bool> journaled_plain(const topology& what, const journal_options& journal);
 
 /// Intra-op threads of stages that do not say otherwise: those that the user asked for; else, of a run that is resumed,
 /// those of its journal, whatever stages, replicas and cores are now; else max(1, cores / stage replicas).

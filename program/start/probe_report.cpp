@@ -142,11 +142,6 @@ expected<void> check_cut(const cut_report& cut, std::uint32_t parts) {
   if (at.front() != 0 || at.back() > limits::layers_max || !std::ranges::is_sorted(at)) {
     return malformed("boundaries that no cut has");
   }
-  const auto& plain = cut.plain_layers;
-  if (std::ranges::adjacent_find(plain, std::ranges::greater_equal{}) != plain.end() ||
-      (!plain.empty() && plain.back() >= at.back())) {
-    return malformed("plain layers that no cut has");
-  }
   for (std::uint32_t part = 0; part < parts; ++part) {
     if (cut.layers[part].size() != at[part + 1] - at[part]) return malformed("other layers than the cut says");
   }

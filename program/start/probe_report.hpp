@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// Where a chain of layers was cut.
+/// Where a model was cut.
 struct cut_report {
   /// The name of the pipeline in a topology; empty for a model alone.
   std::string name;
@@ -19,8 +19,8 @@ struct cut_report {
   /// See cut_places.
   std::string cut_by = {};
   std::string bits_depend_on = {};
-  /// layer_choice::plain.
-  std::vector<std::uint64_t> plain_layers = {};
+  /// See rewrite_choice.
+  bool runs_plain = false;
   /// cut_places::inputs.
   std::vector<std::string> inputs = {};
   /// "0 Conv2d" for each layer, by part.
@@ -38,13 +38,13 @@ struct probe_report {
   std::uint64_t between_bytes = 0;
   /// By number, ascending: device_channels().
   std::vector<std::uint64_t> device_channels = {};
-  /// For the log: layers that run as they stand.
+  /// For the log: models that run as they stand.
   std::vector<std::string> notes = {};
   /// For log and result: why results are not repeatable.
   std::vector<std::string> warnings = {};
 };
 
-/// Whether a chain can have been cut like this into so many parts; E0702 otherwise.
+/// Whether a model can have been cut like this into so many parts; E0702 otherwise.
 [[nodiscard]] expected<void> check_cut(const cut_report& cut, std::uint32_t parts);
 
 /// The file in memory through which a process reports. The writer may die at any point; what it has written says how

@@ -34,6 +34,11 @@ std::string text(const json& value, const char* where) {
   return value.get<std::string>();
 }
 
+bool flag(const json& value, const char* where) {
+  if (!value.is_boolean()) throw misfit{where};
+  return value.get<bool>();
+}
+
 const json::array_t& list(const json& value, std::size_t most, const char* where) {
   if (!value.is_array() || value.size() > most) throw misfit{where};
   return value.get_ref<const json::array_t&>();
@@ -46,7 +51,7 @@ json to_json(const cut_report& cut, const std::vector<tensor_place>& places, std
   }
   return {{"name", cut.name},
           {"boundaries", cut.boundaries},
-          {"plain_layers", cut.plain_layers},
+          {"runs_plain", cut.runs_plain},
           {"inputs", cut.inputs},
           {"layers", cut.layers},
           {"warm_up", warm_up},
@@ -60,9 +65,7 @@ cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
   for (const json& each : list(member(value, "boundaries"), limits::stages_max + 1, "boundaries")) {
     cut.boundaries.push_back(number(each, "boundaries"));
   }
-  for (const json& each : list(member(value, "plain_layers"), limits::layers_max, "plain_layers")) {
-    cut.plain_layers.push_back(number(each, "plain_layers"));
-  }
+  cut.runs_plain = flag(member(value, "runs_plain"), "runs_plain");
   for (const json& each : list(member(value, "inputs"), limits::ports_max, "inputs"))
     cut.inputs.push_back(text(each, "inputs"));
   for (const json& part : list(member(value, "layers"), limits::stages_max, "layers")) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <utility>
 
 #include "messages/exception_text.hpp"
@@ -100,7 +99,7 @@ cut_report report_of(const cut_model& model, std::string name) {
   made.bits_depend_on = model.places.bits_depend_on;
   made.boundaries.assign(model.places.boundaries.begin(), model.places.boundaries.end());
   made.inputs = model.places.inputs;
-  made.plain_layers.assign(model.places.choice.plain.begin(), model.places.choice.plain.end());
+  made.runs_plain = model.places.choice.runs_plain;
   for (std::size_t part = 0; part < model.places.warm_up.size(); ++part) {
     const graph_values& input = model.places.warm_up[part];
     made.layers.push_back(model.layer_names(part));
@@ -112,20 +111,16 @@ cut_report report_of(const cut_model& model, std::string name) {
 cut_places places_of(const cut_report& cut) {
   cut_places found{.boundaries = {cut.boundaries.begin(), cut.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
   found.inputs = cut.inputs;
-  found.choice.plain.assign(cut.plain_layers.begin(), cut.plain_layers.end());
+  found.choice.runs_plain = cut.runs_plain;
   for (const payload_ptr& each : cut.warm_up)
     found.warm_up.push_back(each ? as_tensors(each).tensors() : graph_values());
   return found;
 }
 
 assignment_data assignment_of(const cut_report& cut, std::uint32_t threads, std::size_t part) {
-  std::vector<std::uint64_t> plain;
-  std::ranges::copy_if(cut.plain_layers, std::back_inserter(plain), [&](std::uint64_t layer) {
-    return cut.boundaries[part] <= layer && layer < cut.boundaries[part + 1];
-  });
   return {.threads = threads,
           .boundaries = cut.boundaries,
-          .plain_layers = std::move(plain),
+          .runs_plain = cut.runs_plain,
           .inputs = cut.inputs,
           .warm_up = cut.warm_up[part],
           .layers = listed(cut.layers[part])};

@@ -95,11 +95,11 @@ activation loaded_activation(const sample_block& block) {
 }
 
 topology_probe::topology_probe(const checked_run& run, stage_bodies& bodies, const sample_block& first,
-                               journaled_choices journaled)
+                               std::map<std::string, bool> journaled)
     : run_(run),
       bodies_(bodies),
       has_sample_(!first.inputs.empty()),
-      journaled_(std::move(journaled)),
+      journaled_plain_(std::move(journaled)),
       outputs_(run.plan.nodes.size()) {
   const activation loaded = loaded_activation(first);
   for (stage_index node = 0; node < run_.plan.nodes.size(); ++node) {
@@ -183,11 +183,10 @@ payload_ptr topology_probe::sample_for(const cut_node& part, const activation& i
   });
 }
 
-cut_request topology_probe::request_for(const cut_node& part, std::size_t layers, bool has_input) const {
+cut_request topology_probe::request_for(const cut_node& part, bool has_input) const {
   cut_request request = bodies_.request_of(run_.parts().pipelines.at(part.pipeline));
-  if (const auto plain = journaled_.plain.find(part.pipeline); plain != journaled_.plain.end()) {
-    request.journaled_plain = parse_plain(plain->second, layers);
-  }
+  if (const auto plain = journaled_plain_.find(part.pipeline); plain != journaled_plain_.end())
+    request.journaled_plain = plain->second;
   const auto asked = parse_partition_method(request.partition);
   if (asked && may_be_measured(*asked) && has_sample_ && !has_input) request.partition = "parameters";
   return request;
@@ -197,8 +196,7 @@ expected<void> topology_probe::cut_here(const cut_node& part, const activation& 
   const cut_pipeline& asked = run_.parts().pipelines.at(part.pipeline);
   auto model = TROUPE_TRY(asked.model.open(asked.options, part.pipeline));
   const payload_ptr sample = sample_for(part, input);
-  model->bind(names_of_inputs(sample));
-  const cut_request request = request_for(part, model->layers().size(), sample != nullptr);
+  const cut_request request = request_for(part, sample != nullptr);
   bodies_.add(part.pipeline, TROUPE_TRY(cut(std::move(model), request, sample, stop)));
   return {};
 }

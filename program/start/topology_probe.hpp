@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "messages/activation.hpp"
-#include "program/start/journal_pins.hpp"
 #include "program/start/stage_bodies.hpp"
 #include "runtime/data/sample_block.hpp"
 #include <troupe/data_set.hpp>
@@ -23,9 +22,9 @@ using probe_note = std::function<void(const std::string& place)>;
 class topology_probe {
  public:
   /// `run` and `bodies` outlive it. `first` has the run's first micro-batch; without inputs no stage is tried,
-  /// and pipelines are cut without a sample. `journaled`: a resumed run is cut where it was, and not measured again,
-  /// and the same layers run as they stand.
-  topology_probe(const checked_run& run, stage_bodies& bodies, const sample_block& first, journaled_choices journaled);
+  /// and pipelines are cut without a sample. `journaled`: journaled_plain() of the run.
+  topology_probe(const checked_run& run, stage_bodies& bodies, const sample_block& first,
+                 std::map<std::string, bool> journaled);
 
   /// Once. Adds the cuts of all pipelines to the bodies. A stage of the user's code on the CPU computes twice, and is
   /// E0216 where the bits differ, unless its options allow that. Errors: E0602, naming the stage; those of
@@ -43,7 +42,7 @@ class topology_probe {
  private:
   [[nodiscard]] expected<void> probe_node(stage_index node, const probe_note& note, const std::stop_token& stop);
   [[nodiscard]] expected<void> cut_here(const cut_node& part, const activation& input, const std::stop_token& stop);
-  [[nodiscard]] cut_request request_for(const cut_node& part, std::size_t layers, bool has_input) const;
+  [[nodiscard]] cut_request request_for(const cut_node& part, bool has_input) const;
   [[nodiscard]] payload_ptr sample_for(const cut_node& part, const activation& input) const;
   [[nodiscard]] expected<void> compute(stage_index node, std::span<const activation> inputs);
   [[nodiscard]] expected<void> repeat(stage_index node, stage_body& body, std::span<const activation> inputs);
@@ -53,7 +52,7 @@ class topology_probe {
   const checked_run& run_;
   stage_bodies& bodies_;
   bool has_sample_;
-  journaled_choices journaled_;
+  std::map<std::string, bool> journaled_plain_;
   std::vector<std::string> warnings_;
   /// By node and output port.
   std::vector<std::vector<activation>> outputs_;

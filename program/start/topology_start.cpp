@@ -42,7 +42,7 @@ probe_report report_of(const stage_bodies& bodies, const topology_probe& probe) 
   made.warnings = probe.warnings();
   for (const auto& [name, cut] : bodies.cuts()) {
     made.cuts.push_back(report_of(cut, name));
-    const layer_choice& choice = cut.places.choice;
+    const rewrite_choice& choice = cut.places.choice;
     made.notes.insert(made.notes.end(), choice.notes.begin(), choice.notes.end());
     made.warnings.insert(made.warnings.end(), choice.warnings.begin(), choice.warnings.end());
   }
@@ -74,7 +74,7 @@ class starter {
     for (const cut_report& each : reported_.cuts) {
       made.cut_by.emplace(each.name, each.cut_by);
       made.bits_depend_on.emplace(each.name, each.bits_depend_on);
-      if (!each.plain_layers.empty()) made.plain_layers.emplace(each.name, each.plain_layers);
+      if (each.runs_plain) made.plain_pipelines.push_back(each.name);
     }
     made.warnings = reported_.warnings;
     const assembly_options how{.depths = {.from_loader = prefetch_slots_for(bytes_of(loaded_activation(first))),
@@ -104,7 +104,7 @@ class starter {
 
  private:
   expected<void> try_out(const sample_block& first) {
-    topology_probe probe(run_, bodies_, first, journaled_choices_of(run_.what, run_.options.journal));
+    topology_probe probe(run_, bodies_, first, journaled_plain(run_.what, run_.options.journal));
     return probe.run(options_.classes, nullptr, options_.stop).and_then([&] {
       reported_ = report_of(bodies_, probe);
       return find_device_channels(reported_, run_);
@@ -240,7 +240,7 @@ expected<probe_report> probe_topology(const checked_run& run, std::uint32_t clas
   const std::uint64_t fingerprint = run.fingerprint();  // before files are read: workers refuse what came later
   load_kernels(run);
   stage_bodies bodies(run, run.options.threads.value_or(1));
-  topology_probe probe(run, bodies, first, journaled_choices_of(run.what, run.options.journal));
+  topology_probe probe(run, bodies, first, journaled_plain(run.what, run.options.journal));
   TROUPE_TRY(probe.run(classes, note, {}));
   probe_report made = report_of(bodies, probe);
   made.fingerprint = fingerprint;

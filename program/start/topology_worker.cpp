@@ -61,7 +61,7 @@ expected<std::shared_ptr<stage_body>> make_assigned_body(const checked_run& run,
   places.warm_up.resize(request.stages);
   places.warm_up.at(part->part) = warm_up_of(warm_up, to.incarnation > 0);
   places.inputs = to.inputs;
-  places.choice.plain.assign(to.plain_layers.begin(), to.plain_layers.end());
+  places.choice.runs_plain = to.runs_plain == 1;
   auto made = TROUPE_TRY(cut_at(std::move(model), request, std::move(places)));
   bodies.add(part->pipeline, std::move(made));
   return bodies.make(to.address);

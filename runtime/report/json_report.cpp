@@ -133,7 +133,7 @@ json_report result_json(const run_result& result) {
   object["stages"] = stages_json(result.stages, number);
   if (!result.cut_by.empty()) object["cut_by"] = result.cut_by;
   if (!result.bits_depend_on.empty()) object["bits_depend_on"] = result.bits_depend_on;
-  if (!result.plain_layers.empty()) object["plain_layers"] = result.plain_layers;
+  if (!result.plain_pipelines.empty()) object["plain_pipelines"] = result.plain_pipelines;
   if (!result.warnings.empty()) object["warnings"] = result.warnings;
   if (result.sinks.size() > 1) {
     json sinks = json::object();

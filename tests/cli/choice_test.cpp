@@ -83,7 +83,7 @@ TEST_F(choice, is_the_same_in_all_processes_of_a_run) {
   const auto correct = outputs.argmax(1).eq(block->labels.only()).sum().item<std::int64_t>();
   const json plain = result_of({"--optimize", "none"});
   EXPECT_EQ(plain["metrics"]["accuracy"]["correct"], correct);
-  EXPECT_FALSE(plain.contains("plain_layers"));
+  EXPECT_FALSE(plain.contains("plain_pipelines"));
   const std::vector<std::vector<std::string>> ways = {
       {},
       {"--stages", "2", "--partition", "0,1,3"},
@@ -93,10 +93,10 @@ TEST_F(choice, is_the_same_in_all_processes_of_a_run) {
   };
   for (const auto& way : fewer_if_sanitized<std::vector<std::string>>(ways, {3})) {
     const json result = result_of(way);
-    EXPECT_EQ(result["metrics"]["accuracy"]["correct"], correct) << result["plain_layers"];
+    EXPECT_EQ(result["metrics"]["accuracy"]["correct"], correct) << result["plain_pipelines"];
     EXPECT_NEAR(result["metrics"]["cross_entropy"]["mean"].get<double>(),
                 plain["metrics"]["cross_entropy"]["mean"].get<double>(), 1e-5);
-    EXPECT_FALSE(result.contains("plain_layers"));
+    EXPECT_FALSE(result.contains("plain_pipelines"));
     EXPECT_EQ(log.find("runs as it stands"), std::string::npos) << log;
   }
 }

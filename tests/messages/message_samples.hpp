@@ -75,13 +75,11 @@ class sample_maker {
   }
   void fill(worker_hello& m) { m = {u32(), u64()}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, {}, {}, u32(), u64(), {}};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u32(), {}, u32(), u64(), {}};
     m.faults.resize(below(3));
     for (auto& each : m.faults) each = {u32(), text()};
     m.boundaries.resize(below(40));
     for (auto& each : m.boundaries) each = u64();
-    m.plain_layers.resize(below(40));
-    for (auto& each : m.plain_layers) each = u64();
     m.inputs.resize(below(4));
     for (auto& each : m.inputs) each = text();
   }
@@ -179,7 +177,7 @@ inline auto key(const worker_assignment& m) {
   std::vector<std::tuple<std::uint32_t, std::string>> faults;
   for (const assigned_fault& each : m.faults) faults.emplace_back(each.number, each.text);
   return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads,
-                    m.boundaries, m.plain_layers, m.inputs, m.loader_pages, m.warm_up_bytes, faults);
+                    m.boundaries, m.runs_plain, m.inputs, m.loader_pages, m.warm_up_bytes, faults);
 }
 inline auto key(const wiring_order& m) {
   std::vector<std::tuple<std::string, std::string, std::uint64_t>> contacts;

@@ -1,6 +1,5 @@
-// Goal: the drawing of a model tells what crosses each cut. Method: recorded
-// models; the outputs that eager PyTorch gave, and for single models what
-// follows from their Python source by hand.
+// Goal: the drawing of a model tells what crosses each cut. Method: recorded models; the outputs that eager PyTorch
+// gave, and for single models what follows from their Python source by hand.
 #include "program/plan/draw_graph.hpp"
 
 #include <algorithm>
@@ -56,8 +55,7 @@ const drawn_layer& layer_named(const drawn_model& model, const std::string& name
 TEST(draw_graph, skips_of_a_u_net_are_alive_where_they_must) {
   const drawn_model model = drawing_of(recorded("unet_traced"));
   EXPECT_FALSE(is_chain(model));
-  // On the way down: the skips of levels 0, 1 and 2, and the last one of these,
-  // halved.
+  // On the way down: the skips of levels 0, 1 and 2, and the last one of these, halved.
   std::vector<shape> shapes;
   for (const crossing_value& each : layer_named(model, "down.2").before.values) shapes.push_back(*each.shape);
   EXPECT_THAT(shapes, ::testing::UnorderedElementsAre(shape{2, 4, 16, 16}, shape{2, 8, 8, 8}, shape{2, 8, 4, 4},

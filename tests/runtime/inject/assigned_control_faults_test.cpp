@@ -29,7 +29,7 @@ class node_worker {
     worker->close();
   }
   void assign(const std::vector<std::string>& faults) {
-    worker_assignment made{.address = {1, 0}, .incarnation = 0, .boundaries = {}, .plain_layers = {}, .faults = {}};
+    worker_assignment made{.address = {1, 0}, .incarnation = 0, .boundaries = {}, .faults = {}};
     for (const std::string& each : faults)
       made.faults.push_back({static_cast<std::uint32_t>(made.faults.size()), each});
     agent->send(*codec::encode(made));

@@ -154,8 +154,7 @@ TEST(fault_injector, may_be_let_go_by_a_late_message) {
     if (const auto still = weak.lock()) still->send(heard);
   };
   link->start({.on_message = answer, .on_lost = {}});
-  link->send(*codec::encode(
-      worker_assignment{.address = {0, 0}, .incarnation = 0, .boundaries = {}, .plain_layers = {}, .faults = {}}));
+  link->send(*codec::encode(worker_assignment{.address = {0, 0}, .incarnation = 0, .boundaries = {}, .faults = {}}));
   worker->events.on_message(*codec::encode(call_opened{0}));
   gone.get_future().wait();
 }

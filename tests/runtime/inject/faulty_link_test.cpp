@@ -44,8 +44,7 @@ class faulty_pair {
   }
   /// The first message of the stage.
   void assign(stage_address to = disturbed) {
-    driver->send(*codec::encode(
-        worker_assignment{.address = to, .incarnation = 0, .boundaries = {}, .plain_layers = {}, .faults = {}}));
+    driver->send(*codec::encode(worker_assignment{.address = to, .incarnation = 0, .boundaries = {}, .faults = {}}));
   }
   void send_calls(call_number count) {
     for (call_number i = 1; i <= count; ++i) driver->send(*codec::encode(release_call{i}));

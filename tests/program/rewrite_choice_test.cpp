@@ -1,7 +1,7 @@
 // Goal: blocks that LibTorch's freeze folds wrongly are right, rewritten as well as in every cut, in engines and in
 // resumed runs; results that are not repeatable are an error, or a warning where that is allowed. Method: a plain loop
 // over their forward in LibTorch's interpreter.
-#include "program/models/layer_choice.hpp"
+#include "program/models/rewrite_choice.hpp"
 
 #include <filesystem>
 #include <map>
@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "runtime/journal/open_journal.hpp"
 #include "tests/runtime/model/torchscript.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/pipeline_engine.hpp>
@@ -19,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -137,7 +139,7 @@ TEST_P(wrong_folds, are_not_made_in_any_cut) {
       ASSERT_TRUE(result) << to_string(result.error());
       EXPECT_EQ((*result)["accuracy"].count("correct"), right.correct);
       EXPECT_NEAR((*result)["cross_entropy"].value(), right.loss, 1e-5);
-      EXPECT_TRUE(result->plain_layers.empty());
+      EXPECT_TRUE(result->plain_pipelines.empty());
       EXPECT_THAT(log.lines, IsEmpty());
     }
   }
@@ -159,7 +161,7 @@ TEST(ordinary_models, are_rewritten) {
       ASSERT_TRUE(made) << to_string(made.error());
       const auto result = (*made)->run();
       ASSERT_TRUE(result) << to_string(result.error());
-      EXPECT_TRUE(result->plain_layers.empty()) << model;
+      EXPECT_TRUE(result->plain_pipelines.empty()) << model;
       EXPECT_TRUE(result->warnings.empty());
       EXPECT_THAT(log.lines, IsEmpty());
     }
@@ -180,7 +182,7 @@ TEST(engines, rewrite_with_and_without_a_sample) {
     const auto result = (*engine)->evaluate(data_of(one));
     ASSERT_TRUE(result) << to_string(result.error());
     EXPECT_EQ((*result)["accuracy"].count("correct"), right.correct);
-    EXPECT_TRUE(result->plain_layers.empty());
+    EXPECT_TRUE(result->plain_pipelines.empty());
   }
 }
 
@@ -194,7 +196,7 @@ TEST(resumed_runs, go_on_in_the_same_mode_only) {
   options.journal.resume = true;
   const auto again = run(what(2), options);
   ASSERT_TRUE(again) << to_string(again.error());
-  EXPECT_EQ(again->plain_layers, first->plain_layers);
+  EXPECT_THAT(again->plain_pipelines, IsEmpty());
   const auto other = run(evaluation_of(one.model, data_of(one), {.optimize = optimize_mode::none}), options);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, error_code::journal_mismatch);
@@ -222,6 +224,22 @@ TEST(random_models, are_an_error_that_names_layer_and_operator_unless_they_are_a
     ASSERT_TRUE(taken) << to_string(taken.error());
     EXPECT_THAT(taken->warnings, Contains(AllOf(HasSubstr("layer 1 (odd Odd)"), HasSubstr("aten::dropout"))));
     EXPECT_THAT(log.lines, Contains(HasSubstr("aten::dropout")));
+    const bool is_asked_to_rewrite = mode == optimize_mode::graph;
+    EXPECT_EQ(taken->plain_pipelines, is_asked_to_rewrite ? std::vector<std::string>{"p"} : std::vector<std::string>{});
+  }
+}
+
+TEST(random_models, run_as_they_stand_also_where_a_run_goes_on) {
+  const scratch_dir dir;
+  const auto data = data_of(make_case("skip"));
+  const auto model = with_layer("  return torch.dropout(x, 0.5, True)\n");
+  run_options options{.threads = 1, .journal = {.file = (dir.path() / "run.journal").string()}};
+  for (const bool resumes : {false, true}) {
+    options.journal.resume = resumes;
+    const auto result = run(evaluation_of(model, data, {.allow_random = true}), options);
+    ASSERT_TRUE(result) << to_string(result.error());
+    EXPECT_THAT(result->plain_pipelines, ElementsAre("p"));
+    EXPECT_EQ(journal_pin_of(options.journal.file, "runs_plain"), "yes");
   }
 }
 
@@ -250,17 +268,6 @@ TEST(random_stages, of_code_are_found_by_what_they_give) {
                          {.micro_batch = 16, .threads = 1});
   ASSERT_TRUE(taken) << to_string(taken.error());
   EXPECT_THAT(taken->warnings, Contains(HasSubstr("stage 'draw'")));
-}
-
-TEST(plain_text, goes_there_and_back) {
-  for (const std::vector<std::size_t>& plain : {std::vector<std::size_t>{}, {0}, {1, 3}, {0, 1, 2, 3}}) {
-    EXPECT_EQ(parse_plain(plain_text(plain, 4), 4), plain);
-  }
-  EXPECT_EQ(plain_text({0, 2}, 4), "0,2");
-  EXPECT_EQ(plain_text({0, 1, 2, 3}, 4), "all");
-  for (const char* wrong : {"", "4", "1,1", "2,1", "x", "1,", "1 2", "-1", ",1"}) {
-    EXPECT_FALSE(parse_plain(wrong, 4)) << wrong;
-  }
 }
 
 }  // namespace
