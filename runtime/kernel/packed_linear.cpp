@@ -120,52 +120,35 @@ void compute(const linear_work& work, const parallel_for& threads) {
 
 }  // namespace
 
-template <class Input, class Output>
-void packed_linear(const packed_weights& weights, std::int64_t rows, row_view<const Input> x, row_view<Output> y,
+template <class Number>
+void packed_linear(const packed_weights& weights, std::int64_t rows, row_view<const Number> x, row_view<Number> y,
                    const linear_settings& settings) {
   TROUPE_CHECK(rows >= 0, "a tensor has no negative size");
   const tile_set& tiles = tiles_for(settings.width, weights.is_bfloat16());
-  if constexpr (std::is_same_v<Input, float> && std::is_same_v<Output, float>) {
+  if constexpr (std::is_same_v<Number, float>) {
     compute({weights, tiles, x, y, rows, settings.has_relu}, settings.threads);
   } else {
     const std::int64_t inputs = weights.inputs();
     const std::int64_t outputs = weights.outputs();
-    std::vector<float> wide_x;
-    std::vector<float> wide_y;
-    for (std::int64_t row = 0; row < rows; row += converted_rows) {
-      const std::int64_t count = std::min(converted_rows, rows - row);
-      linear_work work{weights, tiles, {}, {}, count, settings.has_relu};
-      if constexpr (std::is_same_v<Input, float>) {
-        work.x = {x.data + row * x.stride, x.stride};
-      } else {
-        wide_x.resize(static_cast<std::size_t>(count * inputs));
-        for (std::int64_t m = 0; m < count; ++m) {
-          std::transform(x.data + (row + m) * x.stride, x.data + (row + m) * x.stride + inputs,
-                         wide_x.data() + m * inputs, widened);
-        }
-        work.x = {wide_x.data(), inputs};
+    std::vector<float> wide_x(static_cast<std::size_t>(std::min(converted_rows, rows) * inputs));
+    std::vector<float> wide_y(static_cast<std::size_t>(std::min(converted_rows, rows) * outputs));
+    for (std::int64_t first = 0; first < rows; first += converted_rows) {
+      const std::int64_t count = std::min(converted_rows, rows - first);
+      for (std::int64_t m = 0; m < count; ++m) {
+        const Number* from = x.data + (first + m) * x.stride;
+        std::transform(from, from + inputs, wide_x.data() + m * inputs, widened);
       }
-      if constexpr (std::is_same_v<Output, float>) {
-        work.y = {y.data + row * y.stride, y.stride};
-        compute(work, settings.threads);
-      } else {
-        wide_y.resize(static_cast<std::size_t>(count * outputs));
-        work.y = {wide_y.data(), outputs};
-        compute(work, settings.threads);
-        for (std::int64_t m = 0; m < count; ++m) {
-          std::transform(wide_y.data() + m * outputs, wide_y.data() + (m + 1) * outputs, y.data + (row + m) * y.stride,
-                         rounded_to_bfloat16);
-        }
+      compute({weights, tiles, {wide_x.data(), inputs}, {wide_y.data(), outputs}, count, settings.has_relu},
+              settings.threads);
+      for (std::int64_t m = 0; m < count; ++m) {
+        const float* from = wide_y.data() + m * outputs;
+        std::transform(from, from + outputs, y.data + (first + m) * y.stride, rounded_to_bfloat16);
       }
     }
   }
 }
 
 template void packed_linear(const packed_weights&, std::int64_t, row_view<const float>, row_view<float>,
-                            const linear_settings&);
-template void packed_linear(const packed_weights&, std::int64_t, row_view<const float>, row_view<bfloat16>,
-                            const linear_settings&);
-template void packed_linear(const packed_weights&, std::int64_t, row_view<const bfloat16>, row_view<float>,
                             const linear_settings&);
 template void packed_linear(const packed_weights&, std::int64_t, row_view<const bfloat16>, row_view<bfloat16>,
                             const linear_settings&);

@@ -40,15 +40,13 @@ struct linear_settings {
 ///
 /// Reads and writes nothing but the rows themselves. May be called by several threads with the same weights. Throws
 /// std::bad_alloc where bfloat16 needs memory: at most 128 rows of x and y as float32.
-template <class Input, class Output>
-void packed_linear(const packed_weights& weights, std::int64_t rows, row_view<const Input> x, row_view<Output> y,
+///
+/// `Number`: float or bfloat16, whatever the type of the weights.
+template <class Number>
+void packed_linear(const packed_weights& weights, std::int64_t rows, row_view<const Number> x, row_view<Number> y,
                    const linear_settings& settings);
 
 extern template void packed_linear(const packed_weights&, std::int64_t, row_view<const float>, row_view<float>,
-                                   const linear_settings&);
-extern template void packed_linear(const packed_weights&, std::int64_t, row_view<const float>, row_view<bfloat16>,
-                                   const linear_settings&);
-extern template void packed_linear(const packed_weights&, std::int64_t, row_view<const bfloat16>, row_view<float>,
                                    const linear_settings&);
 extern template void packed_linear(const packed_weights&, std::int64_t, row_view<const bfloat16>, row_view<bfloat16>,
                                    const linear_settings&);

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <variant>
 
 #include "runtime/kernel/bfloat16.hpp"
 

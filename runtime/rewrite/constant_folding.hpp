@@ -11,10 +11,9 @@ namespace troupe {
 /// Top-level operators whose inputs are all constants become their results. Conditions:
 ///
 /// - The operator has no effect, draws no random numbers, and no operator writes its inputs or results: a constant that
-/// is
-///   written would have other values at the next run.
+///   is written would have other values at the next run.
 /// - Its results are tensors, numbers, or lists that a constructor makes of its inputs: other lists may be of any
-/// length.
+///   length.
 /// - The bytes of the results are known before they are computed, by the same call for tensors without memory
 ///   (the meta device), and all results together take no more than 1 MiB more than the constants that they
 ///   replace. A file can name a tensor of any size in a few bytes.

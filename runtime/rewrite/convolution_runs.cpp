@@ -16,8 +16,7 @@ using torch::jit::Value;
 
 /// Its output has the order of its first input.
 bool keeps_order(const Node& node) {
-  return is_elementwise(node) || has_kind(node, "aten::max_pool2d") || has_kind(node, "aten::avg_pool2d") ||
-         has_kind(node, "aten::adaptive_avg_pool2d") ||
+  return is_elementwise(node) || is_pooling(node) ||
          (has_kind(node, "aten::batch_norm") && constant_bool(node.input(5)) == false);
 }
 
@@ -26,17 +25,17 @@ bool is_constant_padding(const Node& node) {
   return has_kind(node, "aten::pad") && constant_text(node.input(2)) == "constant";
 }
 
-/// A view that is padded, so that no reader sees its strides.
+/// A view, also of views, that only a padding reads, so that no reader sees its strides.
 bool is_padded_slice(const Node& node) {
-  if (!has_kind(node, "aten::slice") || !is_tensor(node.output())) return false;
-  return std::ranges::all_of(node.output()->uses(), [](const torch::jit::Use& use) {
-    return is_constant_padding(*use.user) || is_padded_slice(*use.user);
-  });
+  const Node* reader = &node;
+  while (reader != nullptr && has_kind(*reader, "aten::slice") && is_tensor(reader->output()))
+    reader = only_user(reader->output());
+  return reader != nullptr && reader != &node && is_constant_padding(*reader);
 }
 
 bool is_blind_to_order(const Node& node) {
-  if (has_kind(node, "aten::flatten")) return constant_int(node.input(1)) == 1 && constant_int(node.input(2)) == -1;
-  return has_kind(node, "aten::mean") || has_kind(node, "aten::size") || has_kind(node, "aten::dim");
+  return is_flatten_to_rows(node) || has_kind(node, "aten::mean") || has_kind(node, "aten::size") ||
+         has_kind(node, "aten::dim");
 }
 
 bool joins_two(const Node& node) {

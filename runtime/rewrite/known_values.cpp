@@ -16,20 +16,11 @@ bool is_arithmetic(const Node& node) {
          has_kind(node, "aten::div");
 }
 
-bool is_pooling(const Node& node) {
-  return has_kind(node, "aten::max_pool2d") || has_kind(node, "aten::avg_pool2d") ||
-         has_kind(node, "aten::adaptive_avg_pool2d");
-}
-
 /// Neither the number of dimensions nor the type differs between the first input and the output.
 bool keeps_form(const Node& node) {
   return is_elementwise(node) || is_pooling(node) || has_kind(node, "aten::batch_norm") ||
          has_kind(node, "aten::layer_norm") || has_kind(node, "aten::contiguous") ||
          has_kind(node, "aten::transpose") || has_kind(node, "aten::slice") || has_kind(node, "aten::pad");
-}
-
-bool is_flatten_to_rows(const Node& node) {
-  return has_kind(node, "aten::flatten") && constant_int(node.input(1)) == 1 && constant_int(node.input(2)) == -1;
 }
 
 /// The length of the list of sizes of a view.
@@ -58,7 +49,7 @@ bool known_values::is_float32(const Value* value) const {
 void known_values::note(const Node& node) {
   if (node.outputs().size() != 1 || node.inputs().empty() || !is_tensor(node.output())) return;
   note_rank(node);
-  if (gives_float32(node)) float32_[node.output()] = true;
+  if (gives_float32(node)) float32_.insert(node.output());
 }
 
 void known_values::note_rank(const Node& node) {
@@ -66,7 +57,7 @@ void known_values::note_rank(const Node& node) {
   if (keeps_form(node)) {
     found = rank(node.input(0));
   } else if (read_weighted_layer(node)) {
-    found = rank(weighted_input(node));
+    found = rank(node.input(0));
   } else if (is_flatten_to_rows(node) || has_kind(node, "aten::mm") || has_kind(node, "aten::addmm")) {
     found = 2;
   } else if (is_arithmetic(node)) {

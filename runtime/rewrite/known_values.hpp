@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <torch/csrc/jit/ir/ir.h>
 
@@ -24,7 +25,7 @@ class known_values {
   [[nodiscard]] bool gives_float32(const torch::jit::Node& node) const;
 
   std::unordered_map<const torch::jit::Value*, std::int64_t> ranks_;
-  std::unordered_map<const torch::jit::Value*, bool> float32_;
+  std::unordered_set<const torch::jit::Value*> float32_;
 };
 
 }  // namespace troupe

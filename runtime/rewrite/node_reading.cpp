@@ -101,6 +101,15 @@ bool is_elementwise(const Node& node) {
   return kinds.contains(node.kind()) && is_tensor(node.input(0));
 }
 
+bool is_pooling(const Node& node) {
+  return has_kind(node, "aten::max_pool2d") || has_kind(node, "aten::avg_pool2d") ||
+         has_kind(node, "aten::adaptive_avg_pool2d");
+}
+
+bool is_flatten_to_rows(const Node& node) {
+  return has_kind(node, "aten::flatten") && constant_int(node.input(1)) == 1 && constant_int(node.input(2)) == -1;
+}
+
 bool makes_new_tensor(const Node& node) {
   static const symbol_set kinds = symbols({"aten::conv1d",
                                            "aten::conv2d",
@@ -121,16 +130,14 @@ bool makes_new_tensor(const Node& node) {
                                            "aten::sub",
                                            "aten::mul",
                                            "aten::div",
-                                           "aten::max_pool2d",
-                                           "aten::avg_pool2d",
-                                           "aten::adaptive_avg_pool2d",
                                            "aten::mean",
                                            "aten::cat",
                                            "aten::pad",
                                            "aten::constant_pad_nd",
                                            "troupe::linear",
                                            "troupe::convolution"});
-  if (kinds.contains(node.kind()) || is_elementwise(node)) return std::ranges::all_of(node.outputs(), is_tensor);
+  if (kinds.contains(node.kind()) || is_elementwise(node) || is_pooling(node))
+    return std::ranges::all_of(node.outputs(), is_tensor);
   // They give no tensor at all.
   return has_kind(node, "aten::size") || has_kind(node, "aten::dim") || has_kind(node, "troupe::is_channels_last");
 }

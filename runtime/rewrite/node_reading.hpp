@@ -37,6 +37,12 @@ bool may_write(const torch::jit::Node& node);
 /// the input is dense, the strides of the input.
 bool is_elementwise(const torch::jit::Node& node);
 
+/// A pooling over height and width with one result.
+bool is_pooling(const torch::jit::Node& node);
+
+/// aten::flatten from dimension 1 to the last.
+bool is_flatten_to_rows(const torch::jit::Node& node);
+
 /// Whether each output is in memory that no other value has, whatever the arguments. A list of operators that are known
 /// to do so, not the operator's schema, which for some (dropout in eval mode, type_as) does not say that they may
 /// return their input.

@@ -69,9 +69,9 @@ void over_threads(std::int64_t count, std::int64_t grain,
 
 template <class Number>
 void compute(const packed_weights& weights, const at::Tensor& x, at::Tensor& y, std::int64_t rows, bool has_relu) {
-  packed_linear<Number, Number>(weights, rows, {static_cast<const Number*>(x.const_data_ptr()), x.stride(0)},
-                                {static_cast<Number*>(y.mutable_data_ptr()), weights.outputs()},
-                                {.has_relu = has_relu, .threads = over_threads});
+  packed_linear<Number>(weights, rows, {static_cast<const Number*>(x.const_data_ptr()), x.stride(0)},
+                        {static_cast<Number*>(y.mutable_data_ptr()), weights.outputs()},
+                        {.has_relu = has_relu, .threads = over_threads});
 }
 
 at::Tensor run_linear(const at::Tensor& x, const c10::intrusive_ptr<packed_linear_constant>& constant, bool has_relu) {

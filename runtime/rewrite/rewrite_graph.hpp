@@ -31,8 +31,7 @@ struct rewrite_report {
 /// Changes `model.graph` into one that computes the same faster, up to rounding: outputs keep types, shapes and
 /// strides, and values move by a few eps of their magnitude. It is called once for the whole graph, before it is cut,
 /// so that no cut changes the results. Which rewrites there are, and under which conditions, stands in the headers
-/// of their files (simplify, constant_folding, linear_form, fold_channel_maps, channels_last,
-/// whole_vectors).
+/// of their files (simplify, constant_folding, linear_form, fold_channel_maps, channels_last, whole_vectors).
 ///
 /// Tensors of the graph are not written: changed weights are new tensors, and the others stay shared with the graphs
 /// that the caller has copied this one from. A graph with a state, or one that may write one of its constants, is left

@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "runtime/rewrite/known_values.hpp"
 #include "runtime/rewrite/node_reading.hpp"
@@ -66,11 +68,20 @@ bool is_about_sizes(const torch::jit::Value* value) {
   static constexpr std::array<std::string_view, 11> kinds = {
       "aten::eq",  "aten::ne",      "aten::lt",      "aten::le",     "aten::gt",          "aten::ge",
       "aten::len", "aten::__not__", "aten::__and__", "aten::__or__", "aten::__contains__"};
-  const Node& node = *value->node();
-  if (node.kind() == c10::prim::Constant || has_kind(node, "aten::dim") || has_kind(node, "aten::size")) return true;
-  const bool looks_through =
-      node.kind() == c10::prim::ListConstruct || std::ranges::find(kinds, node.kind().toQualString()) != kinds.end();
-  return looks_through && std::ranges::all_of(node.inputs(), is_about_sizes);
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> left = {value->node()};
+  while (!left.empty()) {
+    const Node& node = *left.back();
+    left.pop_back();
+    const bool is_known = node.kind() == c10::prim::Constant || has_kind(node, "aten::dim") ||
+                          has_kind(node, "aten::size") || !seen.insert(&node).second;
+    if (is_known) continue;
+    const bool looks_through =
+        node.kind() == c10::prim::ListConstruct || std::ranges::find(kinds, node.kind().toQualString()) != kinds.end();
+    if (!looks_through) return false;
+    for (const torch::jit::Value* input : node.inputs()) left.push_back(input->node());
+  }
+  return true;
 }
 
 bool is_check(const Node& node) {
@@ -96,17 +107,6 @@ std::string name_without_writing(const Node& node, const known_values& known) {
   return fits ? without : "";
 }
 
-/// The node in whose place the other one stands now.
-Node* without_writing(Node& node, const std::string& name) {
-  Graph& graph = *node.owningGraph();
-  Node* made = graph.create(c10::Symbol::fromQualString(name), node.inputs())->copyMetadata(&node);
-  made->insertBefore(&node);
-  made->output()->setType(c10::TensorType::get());
-  node.output()->replaceAllUsesWith(made->output());
-  node.destroy();
-  return made;
-}
-
 }  // namespace
 
 void simplify(Graph& graph, rewrite_report& report) {
@@ -123,7 +123,8 @@ void simplify(Graph& graph, rewrite_report& report) {
       ++report.removed_operators;
     } else if (const auto name = name_without_writing(*node, known);
                !name.empty() && can_be_overwritten(node->input(0), *node)) {
-      known.note(*without_writing(*node, name));
+      known.note(*node->replaceWithNewSymbol(c10::Symbol::fromQualString(name)));
+      node->destroy();
       ++report.operators_not_in_place;
     } else {
       known.note(*node);

@@ -1,7 +1,6 @@
 #include "runtime/rewrite/weighted_layer.hpp"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <ATen/Functions.h>
@@ -67,10 +66,6 @@ std::int64_t weighted_layer::channels() const {
 
 std::optional<weighted_layer> read_weighted_layer(const Node& node) {
   if (node.inputs().size() < 3 || node.outputs().size() != 1) return std::nullopt;
-  const bool can_be = has_kind(node, "aten::linear") ||
-                      node.kind().toQualString() == std::string("aten::_convolution") ||
-                      std::string_view(node.kind().toQualString()).starts_with("aten::conv");
-  if (!can_be) return std::nullopt;
   const auto weight = constant_tensor(node.input(1));
   const auto bias = constant_tensor(node.input(2));
   if (!weight || !is_plain(*weight) || (!bias && !is_none(node.input(2)))) return std::nullopt;
@@ -86,10 +81,6 @@ std::optional<weighted_layer> read_weighted_layer(const Node& node) {
   const bool fits = is_plain(*bias) && bias->scalar_type() == weight->scalar_type() && bias->dim() == 1 &&
                     bias->size(0) == layer.channels();
   return fits ? std::optional(layer) : std::nullopt;
-}
-
-const Value* weighted_input(const Node& node) {
-  return node.input(0);
 }
 
 std::optional<weighted_layer> scaled(const weighted_layer& layer, const at::Tensor& factor, const at::Tensor& shift) {

@@ -23,9 +23,6 @@ struct weighted_layer {
 /// aten::linear, aten::conv1d to conv3d and conv_transpose1d to 3d, aten::convolution, aten::_convolution.
 std::optional<weighted_layer> read_weighted_layer(const torch::jit::Node& node);
 
-/// The value that such a node takes beside its weights.
-const torch::jit::Value* weighted_input(const torch::jit::Node& node);
-
 /// The layer whose output is `factor` x output + `shift`, both [channels] of float64: computed in double, rounded once.
 /// Nothing if a weight would be no finite number.
 std::optional<weighted_layer> scaled(const weighted_layer& layer, const at::Tensor& factor, const at::Tensor& shift);

@@ -153,12 +153,7 @@ void use_whole_vectors(torch::jit::Graph& graph, rewrite_report& report) {
   for (torch::jit::Node* node = *graph.nodes().begin(); node != graph.return_node();) {
     torch::jit::Node* const next = node->next();
     if (depends_on_place(*node)) {
-      const std::string name = std::string("troupe::") + node->kind().toUnqualString();
-      torch::jit::WithInsertPoint before(node);
-      torch::jit::Node* const made =
-          graph.insertNode(graph.create(c10::Symbol::fromQualString(name), node->inputs())->copyMetadata(node));
-      made->output()->setType(node->output()->type());
-      node->output()->replaceAllUsesWith(made->output());
+      node->replaceWithNewSymbol(c10::Symbol::fromQualString(std::string("troupe::") + node->kind().toUnqualString()));
       node->destroy();
       ++report.in_whole_vectors;
     }

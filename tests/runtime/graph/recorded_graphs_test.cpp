@@ -1,3 +1,5 @@
+// Goal: graphs compute what eager PyTorch does, bit for bit, whole, cut at every place, and layer by layer. Method:
+// recorded models with the inputs and outputs that eager PyTorch had.
 #include <algorithm>
 
 #include <ATen/Parallel.h>

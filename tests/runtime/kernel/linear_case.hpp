@@ -48,7 +48,7 @@ struct linear_case {
 
   std::vector<float> run(const linear_settings& settings) const {
     std::vector<float> y(static_cast<std::size_t>(rows * outputs));
-    packed_linear<float, float>(packed(), rows, {x.data(), inputs}, {y.data(), outputs}, settings);
+    packed_linear<float>(packed(), rows, {x.data(), inputs}, {y.data(), outputs}, settings);
     return y;
   }
 

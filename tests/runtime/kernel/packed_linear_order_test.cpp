@@ -1,3 +1,6 @@
+// Goal: each output is one chain of fused multiply-adds over the inputs in ascending order, also for NaN, infinities,
+// denormals and zeros. Method: plain loops with std::fma in that order and in others, and sums that only that order
+// gives.
 #include <limits>
 
 #include <gtest/gtest.h>

@@ -1,3 +1,6 @@
+// Goal: a packed linear layer has the bits of its contract at every vector width, in every batch and on any threads,
+// and touches no other memory. Method: a plain loop with std::fma; guard values around all arrays; for the size of the
+// error double precision.
 #include "runtime/kernel/packed_linear.hpp"
 
 #include <algorithm>
@@ -68,7 +71,7 @@ TEST(packed_linear, gives_each_row_the_same_bits_in_every_batch) {
       const std::int64_t step = rows == 1 ? 1 : std::max<std::int64_t>(1, 257 - rows);
       for (std::int64_t first = 0; first + rows <= 257; first += step) {
         std::vector<float> y(static_cast<std::size_t>(rows * 37));
-        packed_linear<float, float>(weights, rows, {all.x.data() + first * 300, 300}, {y.data(), 37}, {.width = width});
+        packed_linear<float>(weights, rows, {all.x.data() + first * 300, 300}, {y.data(), 37}, {.width = width});
         ASSERT_TRUE(std::ranges::equal(bits_of(y), std::span(expected).subspan(first * 37, rows * 37)))
             << rows << " rows from " << first << ", " << name_of(width);
       }
@@ -125,7 +128,7 @@ TEST(packed_linear, touches_nothing_outside_of_its_arrays) {
           std::ranges::copy(all.weights, w.data());
           std::ranges::copy(all.bias, bias.data());
           const packed_weights weights(weight_matrix<float>{w.data(), outputs, 19, 19, 1}, bias.data());
-          packed_linear<float, float>(weights, rows, {x.data(), 19}, {y.data(), outputs}, {.width = width});
+          packed_linear<float>(weights, rows, {x.data(), 19}, {y.data(), outputs}, {.width = width});
           ASSERT_EQ(bits_of(y.all()), bits_of(all.chains()));
         }
       }
@@ -137,7 +140,7 @@ TEST(packed_linear, leaves_the_gaps_between_rows_alone) {
   for (const vector_width width : usable_vector_widths()) {
     const linear_case all = linear_case::random(9, 21, 27);
     std::vector<float> y(9 * 40, untouched);
-    packed_linear<float, float>(all.packed(), 9, {all.x.data(), 21}, {y.data() + 3, 40}, {.width = width});
+    packed_linear<float>(all.packed(), 9, {all.x.data(), 21}, {y.data() + 3, 40}, {.width = width});
     const std::vector<float> expected = all.chains();
     for (std::size_t i = 0; i < y.size(); ++i) {
       const std::size_t row = i / 40;
@@ -152,11 +155,11 @@ TEST(packed_linear, reads_rows_at_any_distance) {
   const packed_weights weights = all.packed();
   const std::vector<float> forwards = all.chains();
   std::vector<float> y(11 * 20);
-  packed_linear<float, float>(weights, 11, {all.x.data() + 10 * 30, -30}, {y.data(), 20}, {});
+  packed_linear<float>(weights, 11, {all.x.data() + 10 * 30, -30}, {y.data(), 20}, {});
   for (std::size_t m = 0; m < 11; ++m) {
     EXPECT_TRUE(std::ranges::equal(std::span(y).subspan(m * 20, 20), std::span(forwards).subspan((10 - m) * 20, 20)));
   }
-  packed_linear<float, float>(weights, 11, {all.x.data(), 0}, {y.data(), 20}, {});
+  packed_linear<float>(weights, 11, {all.x.data(), 0}, {y.data(), 20}, {});
   for (std::size_t m = 0; m < 11; ++m) {
     EXPECT_TRUE(std::ranges::equal(std::span(y).subspan(m * 20, 20), std::span(forwards).subspan(0, 20)));
   }
@@ -187,15 +190,9 @@ TEST(packed_linear, widens_bfloat16_exactly_and_rounds_once) {
   for (const vector_width width : usable_vector_widths()) {
     std::vector<float> wide(expected.size());
     std::vector<bfloat16> narrow(expected.size());
-    packed_linear<float, float>(weights, 140, {all.x.data(), 90}, {wide.data(), 37}, {.width = width});
+    packed_linear<float>(weights, 140, {all.x.data(), 90}, {wide.data(), 37}, {.width = width});
     EXPECT_EQ(wide, expected) << name_of(width);
-    std::ranges::fill(wide, 0.0F);
-    packed_linear<bfloat16, float>(weights, 140, {x.data(), 90}, {wide.data(), 37}, {.width = width});
-    EXPECT_EQ(wide, expected) << name_of(width);
-    packed_linear<float, bfloat16>(weights, 140, {all.x.data(), 90}, {narrow.data(), 37}, {.width = width});
-    EXPECT_EQ(narrow, rounded) << name_of(width);
-    std::ranges::fill(narrow, bfloat16{});
-    packed_linear<bfloat16, bfloat16>(weights, 140, {x.data(), 90}, {narrow.data(), 37}, {.width = width});
+    packed_linear<bfloat16>(weights, 140, {x.data(), 90}, {narrow.data(), 37}, {.width = width});
     EXPECT_EQ(narrow, rounded) << name_of(width);
   }
 }

@@ -1,3 +1,5 @@
+// Goal: weights of any strides are packed into the panels that the header describes; bfloat16 rounds to the nearest.
+// Method: panels read element by element.
 #include "runtime/kernel/packed_weights.hpp"
 
 #include <limits>
@@ -44,7 +46,7 @@ TEST(packed_weights, come_from_any_strides) {
   }();
   const packed_weights packed(weight_matrix<float>{transposed.data(), 20, 6, 1, 20}, spread_bias.data(), 2);
   std::vector<float> y(3 * 20);
-  packed_linear<float, float>(packed, 3, {all.x.data(), 6}, {y.data(), 20}, {});
+  packed_linear<float>(packed, 3, {all.x.data(), 6}, {y.data(), 20}, {});
   EXPECT_EQ(y, all.chains());
 }
 
@@ -53,7 +55,7 @@ TEST(packed_weights, have_zeros_for_a_bias_that_is_missing) {
   const packed_weights packed(weight_matrix<float>{all.weights.data(), 20, 6, 6, 1}, nullptr);
   std::ranges::fill(all.bias, 0.0F);
   std::vector<float> y(3 * 20);
-  packed_linear<float, float>(packed, 3, {all.x.data(), 6}, {y.data(), 20}, {});
+  packed_linear<float>(packed, 3, {all.x.data(), 6}, {y.data(), 20}, {});
   EXPECT_EQ(y, all.chains());
 }
 

@@ -1,3 +1,5 @@
+// Goal: convolutions are packed, and additions made in place, under the conditions of channels_last.hpp alone. Method:
+// graphs in which one condition is broken, against LibTorch's interpreter on the plain graph.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>

@@ -59,6 +59,19 @@ TEST(checks, go_where_they_only_raise) {
   EXPECT_EQ(made.count("aten::dim"), 0u);
 }
 
+/// As many paths as 2^200 lead from the condition to the rank.
+TEST(checks, go_where_parts_of_their_condition_are_read_again_and_again) {
+  const auto graph = graph_with("prim::RaiseException(%text, %text)");
+  torch::jit::Node* const check = graph->return_node()->prev();
+  ASSERT_EQ(check->kind(), c10::prim::If);
+  const torch::jit::WithInsertPoint before(check);
+  torch::jit::Value* condition = check->input();
+  for (int i = 0; i < 200; ++i)
+    condition = graph->insert(c10::Symbol::fromQualString("aten::__and__"), {condition, condition});
+  check->replaceInput(0, condition);
+  EXPECT_EQ(rewrite(graph).count("prim::If"), 0u);
+}
+
 TEST(checks, stay_where_they_write) {
   EXPECT_EQ(rewrite(graph_with("%z : Tensor = aten::add_(%y, %one, %one)")).count("prim::If"), 1u);
   EXPECT_EQ(rewrite(graph_with("%z : Tensor = aten::add_(%y, %one, %one)\n      prim::RaiseException(%text, %text)"))

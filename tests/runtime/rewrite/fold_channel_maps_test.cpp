@@ -1,3 +1,5 @@
+// Goal: normalisations and constants are folded under the conditions of fold_channel_maps.hpp alone. Method: graphs in
+// which one condition is broken, against LibTorch's interpreter on the plain graph.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Goal: rewritten graphs compute what plain ones do, up to rounding. Method: graphs drawn at random, against LibTorch's
+// interpreter on the plain graph.
 #include <cstdlib>
 #include <string>
 

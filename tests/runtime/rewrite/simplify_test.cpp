@@ -1,3 +1,5 @@
+// Goal: operators go, stay or become others under the conditions of simplify.hpp, constant_folding.hpp and
+// linear_form.hpp. Method: small graphs, against LibTorch's interpreter on the plain graph.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>

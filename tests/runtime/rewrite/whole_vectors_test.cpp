@@ -1,3 +1,5 @@
+// Goal: elementwise operators in whole vectors give a number the same bits at every place, and LibTorch's own where
+// that has whole vectors. Method: LibTorch's operators, and batches against their own rows.
 #include "runtime/rewrite/whole_vectors.hpp"
 
 #include <ostream>
