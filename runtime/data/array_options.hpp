@@ -29,16 +29,15 @@ struct array_options {
 /// Arrays of one data set: inputs and labels.
 inline constexpr std::size_t data_arrays_max = 256;
 
-/// The parts of `text` between commas: one at least.
+/// The parts of `text` between separators: one at least.
 std::vector<std::string> parts_between(char separator, std::string_view text);
 
 /// A name of an array that can be an argument of a function: letters, digits and underscores, no digit first, and no
 /// more than limits::wire_tensor_name_bytes_max of them.
 bool is_array_name(std::string_view name);
 
-/// Reads DTYPE, ignore=LABEL, label=NAME, trim=NAME and, where `has_inputs`, inputs=NAMES into `into`, each once but
-/// label=.
-/// `specification` is what errors name, `form` what they expect: "npz:FILE[,DTYPE]". Errors: E0103.
+/// Reads DTYPE, ignore=LABEL, label=NAMES, trim=NAME and, where `has_inputs`, inputs=NAMES into `into`, each once but
+/// label=. `specification` is what errors name, `form` what they expect: "npz:FILE[,DTYPE]". Errors: E0103.
 expected<void> read_array_option(const std::string& specification, const std::string& form, const std::string& part,
                                  bool has_inputs, array_options& into);
 

@@ -1,7 +1,8 @@
 #include "runtime/data/array_set.hpp"
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <utility>
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
@@ -167,7 +168,7 @@ expected<void> check_lengths(const array_files& from) {
   };
   for (const named_array& each : from.inputs) TROUPE_TRY(check(each, "rows of " + each.name));
   for (const named_array& each : from.labels) TROUPE_TRY(check(each, "labels"));
-  return {};
+  return from.mask ? check({"", *from.mask}, "rows of the mask") : expected<void>{};
 }
 
 /// Which label is ignored can be said of one class per sample.
@@ -187,22 +188,31 @@ expected<void> check_ignored(const array_files& from) {
 }
 
 expected<void> check_mask(const array_files& from) {
-  if (!from.mask) return {};
-  const npy_array& mask = *from.mask;
-  if (mask.is_floating() || mask.row_shape().size() != 1) {
-    return fail(error_code::value_out_of_range, from.specification,
-                "trim= needs a mask of integers [samples, length], found element type '" + mask.descr() + "' and " +
-                    std::to_string(mask.row_shape().size() + 1) + " axes",
-                "name the attention mask, or leave trim= out");
-  }
-  if (mask.rows() == from.inputs.front().array.rows()) return {};
-  return fail(error_code::data_mismatch, from.inputs.front().array.path() + ", " + mask.path(),
-              std::to_string(from.inputs.front().array.rows()) + " samples but " + std::to_string(mask.rows()) +
-                  " rows of the mask",
-              "give the inputs and the mask of the same set");
+  if (!from.mask || (!from.mask->is_floating() && from.mask->row_shape().size() == 1)) return {};
+  return fail(error_code::value_out_of_range, from.specification,
+              "trim= needs a mask of integers [samples, length], found element type '" + from.mask->descr() + "' and " +
+                  std::to_string(from.mask->row_shape().size() + 1) + " axes",
+              "name the attention mask, or leave trim= out");
 }
 
 }  // namespace
+
+expected<void> open_arrays(const array_roles& roles,
+                           const std::function<expected<npy_array>(const std::string& name)>& open, array_files& into) {
+  std::map<std::string, npy_array> opened;
+  const auto array = [&](const std::string& name) -> expected<npy_array> {
+    if (!opened.contains(name)) opened.emplace(name, TROUPE_TRY(open(name)));
+    return opened.at(name);
+  };
+  for (const auto& [names, arrays] : {std::pair(&roles.inputs, &into.inputs), std::pair(&roles.labels, &into.labels)}) {
+    for (const std::string& name : *names) {
+      npy_array found = TROUPE_TRY(array(name));
+      arrays->push_back({name, std::move(found)});
+    }
+  }
+  if (!into.options.trim.empty()) into.mask = TROUPE_TRY(array(into.options.trim));
+  return {};
+}
 
 expected<data_set_ptr> make_array_set(array_files from) {
   TROUPE_TRY(check_types(from));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,10 @@ struct array_files {
   std::optional<npy_array> mask = {};
   array_options options = {};
 };
+
+/// Opens each array of the roles, and the mask of `into.options`, once.
+expected<void> open_arrays(const array_roles& roles,
+                           const std::function<expected<npy_array>(const std::string& name)>& open, array_files& into);
 
 /// Goes through all labels. Errors: arrays of different lengths E0304; an element type that LibTorch hardly computes
 /// with among inputs that are not cast E0303; ignore= without a single label that is an integer per sample, and trim=

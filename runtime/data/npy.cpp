@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "messages/try.hpp"
@@ -17,13 +16,13 @@ tl::unexpected<error> bad_path(const std::string& specification, std::string cau
   return fail(error_code::value_out_of_range, specification, std::move(cause), std::move(fix));
 }
 
-/// A path of one array, with its name or without.
+/// NAME=FILE.
 struct named_path {
   std::string name;
   std::string path;
 };
 
-/// NAME=FILE, where the name is no option. Nothing else: another thing.
+/// Nothing for other text, such as an option.
 std::optional<named_path> as_named_path(const std::string& part) {
   const std::size_t sign = part.find('=');
   if (sign == std::string::npos) return std::nullopt;
@@ -84,7 +83,6 @@ expected<array_files> open_named(const std::string& specification, const std::ve
   array_files from{.specification = specification, .name = "npy:"};
   const auto paths = TROUPE_TRY(named_paths(specification, parts, from.options));
   std::vector<std::string> names;
-  std::map<std::string, npy_array> arrays;
   names.reserve(paths.size());
   for (const named_path& each : paths) names.push_back(each.name);
   const auto roles = TROUPE_TRY(choose_arrays(names, from.options, specification, error_code::value_out_of_range));
@@ -92,14 +90,13 @@ expected<array_files> open_named(const std::string& specification, const std::ve
     from.name += (from.files.empty() ? "" : ",") + each.name + "=" + each.path;
     from.reading += "," + each.name;
     from.files.push_back(each.path);
-    arrays.emplace(each.name, TROUPE_TRY(npy_array::open(each.path)));
   }
   from.name += choice_text(from.options);
   from.reading += choice_text(from.options);
-  if (!from.options.trim.empty()) from.mask = arrays.at(from.options.trim);
-  for (const std::string& name : roles.inputs) from.inputs.push_back({name, arrays.at(name)});
-  for (const std::string& name : roles.labels) from.labels.push_back({name, arrays.at(name)});
-  return from;
+  const auto path_of = [&](const std::string& name) { return std::ranges::find(paths, name, &named_path::name)->path; };
+  return open_arrays(
+             roles, [&](const std::string& name) { return npy_array::open(path_of(name)); }, from)
+      .map([&] { return std::move(from); });
 }
 
 }  // namespace

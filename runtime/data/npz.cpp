@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <map>
-
 #include "messages/try.hpp"
 #include "runtime/data/array_set.hpp"
 #include "runtime/data/data_kinds.hpp"
@@ -44,19 +41,8 @@ expected<data_set_ptr> open_npz(const std::string& text) {
   auto archive = TROUPE_TRY(npz_archive::open(path));
   const auto roles = TROUPE_TRY(choose_arrays(archive.names(), from.options, path, error_code::data_missing));
   TROUPE_TRY(check_names(roles, path));
-  std::map<std::string, npy_array> arrays;
-  const auto add = [&](const std::string& name, std::vector<named_array>& role) -> expected<void> {
-    if (!arrays.contains(name)) arrays.emplace(name, TROUPE_TRY(archive.read(name)));
-    role.push_back({name, arrays.at(name)});
-    return {};
-  };
-  if (!from.options.trim.empty()) {
-    std::vector<named_array> masks;
-    TROUPE_TRY(add(from.options.trim, masks));
-    from.mask = masks.front().array;
-  }
-  for (const std::string& name : roles.inputs) TROUPE_TRY(add(name, from.inputs));
-  for (const std::string& name : roles.labels) TROUPE_TRY(add(name, from.labels));
+  TROUPE_TRY(open_arrays(
+      roles, [&](const std::string& name) { return archive.read(name); }, from));
   from.reading = choice_text(from.options);
   from.name = "npz:" + path + from.reading;
   return make_array_set(std::move(from));

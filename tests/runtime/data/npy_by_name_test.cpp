@@ -19,13 +19,8 @@ using testing::opened;
 using testing::ramp;
 using testing::raw;
 using testing::scratch_directory;
-
-bytes three_inputs() {
-  return npy(dictionary("<f4", "(3, 2)"), raw(ramp(6)));
-}
-bytes three_classes() {
-  return npy(dictionary("<i8", "(3,)"), raw(std::vector<std::int64_t>{0, 1, 1}));
-}
+using testing::three_classes;
+using testing::three_inputs;
 
 TEST(npy_by_name, files_are_inputs_and_labels_by_name) {
   const scratch_directory dir;

@@ -22,6 +22,8 @@ using testing::ramp;
 using testing::raw;
 using testing::scratch_directory;
 using testing::stored;
+using testing::three_classes;
+using testing::three_inputs;
 using testing::zip_file;
 using testing::zip_item;
 
@@ -109,13 +111,6 @@ bytes bytes_of_text(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
-bytes three_rows() {
-  return npy(dictionary("<f4", "(3, 2)"), raw(ramp(6)));
-}
-bytes three_labels() {
-  return npy(dictionary("<i8", "(3,)"), raw(std::vector<std::int64_t>{0, 1, 1}));
-}
-
 zip_item deflated(const std::string& name, const std::string& content) {
   zip_item item = stored(name, content);
   std::string packed(compressBound(content.size()) + 64, '\0');
@@ -143,10 +138,10 @@ struct bad_archive {
 };
 
 zip_item labels_item() {
-  return stored("labels.npy", text_of(three_labels()));
+  return stored("labels.npy", text_of(three_classes()));
 }
 zip_item rows_item(const std::string& name) {
-  return stored(name, text_of(three_rows()));
+  return stored(name, text_of(three_inputs()));
 }
 
 std::vector<bad_archive> bad_names() {
@@ -204,7 +199,7 @@ std::vector<bad_archive> bad_contents() {
        error_code::data_bad_format,
        {"array x", "is a text"}},
       {"array_ends_early",
-       {stored("x.npy", text_of(testing::cut(three_rows(), 140))), labels_item()},
+       {stored("x.npy", text_of(testing::cut(three_inputs(), 140))), labels_item()},
        "",
        error_code::data_truncated,
        {"array x", "140"}},
@@ -212,13 +207,13 @@ std::vector<bad_archive> bad_contents() {
 }
 
 std::vector<bad_archive> bad_packing() {
-  zip_item lies = deflated("x.npy", text_of(three_rows()));
+  zip_item lies = deflated("x.npy", text_of(three_inputs()));
   lies.bytes = std::uint64_t{1} << 30;
-  zip_item longer = deflated("x.npy", text_of(three_rows()));
+  zip_item longer = deflated("x.npy", text_of(three_inputs()));
   longer.bytes -= 8;
-  zip_item altered = deflated("x.npy", text_of(three_rows()));
+  zip_item altered = deflated("x.npy", text_of(three_inputs()));
   altered.crc ^= 1;
-  zip_item noise = deflated("x.npy", text_of(three_rows()));
+  zip_item noise = deflated("x.npy", text_of(three_inputs()));
   noise.content[0] = '\xff';
   const std::string zeros = text_of(npy(dictionary("<f4", "(2000, 50)"), bytes(400000)));
   return {
@@ -239,7 +234,7 @@ std::vector<bad_archive> bad_options() {
        error_code::data_bad_format,
        {"array ids", "'<u2'", "astype('<i8')"}},
       {"ignored_of_two",
-       {rows_item("x.npy"), labels_item(), stored("end.npy", text_of(three_labels()))},
+       {rows_item("x.npy"), labels_item(), stored("end.npy", text_of(three_classes()))},
        ",label=labels+end,ignore=1",
        error_code::value_out_of_range,
        {"ignore= needs one label"}},
@@ -283,7 +278,7 @@ TEST(npz, other_files_are_told_apart) {
   const auto refused = [&](const std::string& name, const bytes& content) {
     return to_string(open_data("npz:" + dir.write(name, content)).error());
   };
-  EXPECT_THAT(refused("one.npz", three_rows()), HasSubstr("is one array (.npy)"));
+  EXPECT_THAT(refused("one.npz", three_inputs()), HasSubstr("is one array (.npy)"));
   EXPECT_THAT(refused("text.npz", bytes_of_text("<html>no data</html>")), HasSubstr("web page"));
   EXPECT_THAT(refused("noise.npz", {1, 2, 3, 4}), HasSubstr("E0303"));
   const bytes whole = testing::read_file(testing::source_dir() / "tests/runtime/data/recorded/stored.npz");

@@ -127,6 +127,14 @@ std::vector<float> ramp(std::size_t n) {
   return values;
 }
 
+bytes three_inputs() {
+  return npy(dictionary("<f4", "(3, 2)"), raw(ramp(6)));
+}
+
+bytes three_classes() {
+  return npy(dictionary("<i8", "(3,)"), raw(std::vector<std::int64_t>{0, 1, 1}));
+}
+
 data_set_ptr opened(const std::string& specification) {
   expected<data_set_ptr> data = open_data(specification);
   if (!data) throw std::runtime_error(to_string(data.error()));

@@ -56,6 +56,9 @@ std::string npy_pair(const scratch_directory& dir, const bytes& inputs, const by
 
 /// n numbers that rise from -3 by 0.25.
 std::vector<float> ramp(std::size_t n);
+/// A .npy file of ramp(6) as float32 [3, 2], and one of the classes 0, 1, 1.
+bytes three_inputs();
+bytes three_classes();
 
 /// The data set that `specification` names; its error as an exception.
 data_set_ptr opened(const std::string& specification);
