@@ -44,9 +44,9 @@ expected<exit_status> run_inspect(const arguments& given) {
   model_loading how;
   parser reader("inspect", "Show the layers of a model, and what crosses a cut between them.",
                 "  troupe inspect data/mnist/lenet.pt\n"
-                "  troupe inspect data/cifar10/resnet20.pt --data "
-                "cifar10:data/cifar10\n");
-  reader.add_text("MODEL", model, "File of TorchScript (.pt) or torch.export (.pt2)", "", parser::presence::required);
+                "  troupe inspect data/cifar10/resnet20.pt --data cifar10:data/cifar10\n");
+  reader.add_text("MODEL", model, "File of a model: torch.export (.pt2) or TorchScript (.pt)", "",
+                  parser::presence::required);
   reader.add_text("--data", data, "Send one sample of this data through it, to show shapes", "KIND:PATH");
   reader.add_toggle("--json", as_json, "Print one JSON object");
   const option& effects = *find_option("allow_effects");

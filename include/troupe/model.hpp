@@ -29,7 +29,8 @@ class model {
 
 /// Loads a TorchScript file (.pt) or an archive of torch.export (.pt2). forward takes tensors, by the names of its
 /// arguments, and gives a tensor, or tuples, lists and dicts of tensors. Errors: E0201 to E0207 and E0212 to E0214 the
-/// file; E0210 LibTorch cannot load it; E0208 a forward of another form. Any thread.
+/// file; E0210 LibTorch cannot load it; E0208 a forward of another form; E0217 a part that is not supported. Threads:
+/// any.
 expected<model> load_model(const std::filesystem::path& file, const model_loading& how = {});
 
 /// The model of a module that is in memory already, which is put into eval mode; `name` stands for the file in errors.

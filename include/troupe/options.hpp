@@ -20,7 +20,7 @@ enum class layer_unit : std::uint8_t { modules, operators };
 enum class optimize_mode : std::uint8_t {
   graph,  ///< rewrite the graph of the whole model before it is cut: faster, and logits move by about 1e-6
   none,   ///< run the model as it is: bit-equal to the eager model
-  // Before version 0.9 these said how much of a model was rewritten at a time.
+  // Former names: how much of a model was rewritten at a time was a choice.
   layer = graph,
   stage = graph,
 };

@@ -46,9 +46,9 @@ struct pipeline_engine_options {
   std::optional<c10::ScalarType> dtype = std::nullopt;
   std::string device = "cpu";
   bool cuda_graphs = false;
-  /// A real micro-batch [N, ...]; several inputs have names. It passes every layer before the start (E0209), and
-  /// `partition = "profile"` times the layers on it. Optimized layers are compared with plain ones on it. Undefined: no
-  /// check, no profile, and layers run as they stand, whatever `optimize` says.
+  /// A real micro-batch [N, ...]; several inputs have names. It passes every layer before the start (E0209),
+  /// `partition = "profile"` times the layers on it, and the rewritten model is compared with the plain one on it.
+  /// Undefined: none of these.
   named_tensors sample = {};
   /// A call that takes longer fails with E0605.
   std::chrono::nanoseconds call_timeout = std::chrono::hours{24};

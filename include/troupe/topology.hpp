@@ -26,7 +26,7 @@ namespace troupe {
 class stage_recipe {
  public:
   stage_recipe(stage_factory factory) : factory_(std::move(factory)) {}
-  /// A TorchScript module that need not be a chain (model.hpp).
+  /// A TorchScript module, run as a whole (model.hpp).
   stage_recipe(const torch::jit::Module& module);
   /// One object, for a stage with one replica: several would call it from their threads at a time (E0504).
   template <class Function>

@@ -91,8 +91,7 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::model_not_torchscript, exit_status::bad_input, "file is no model that can be read",
         "The file is neither an archive of torch.export (.pt2) nor one of TorchScript (.pt), nor one of the "
-        "look-alikes "
-        "that have codes of their own. ONNX, safetensors, a zip of something else, a failed export and plain text end "
+        "look-alikes that have codes of their own. ONNX, safetensors, a zip of something else, a failed export and plain text end "
         "here. Export the model with torch.export.save or torch.jit.trace (docs/exporting.md)."},
     error_explanation{
         error_code::model_not_usable, exit_status::bad_input, "model takes or gives what cannot be used",
@@ -170,9 +169,8 @@ inline constexpr std::array input = {
         error_code::data_missing, exit_status::bad_input, "data does not exist",
         "There is no file or directory at the path given as data, or a file that belongs to the set is not in "
         "the directory, or an array is not in the archive. mnist:DIR wants the t10k pair, gzip or not; cifar10: wants "
-        "a .bin file or the directory "
-        "that holds test_batch.bin; npz:FILE wants an array named labels, or label=NAME. Check what is behind the "
-        "colon."},
+        "a .bin file or the directory that holds test_batch.bin; npz:FILE wants an array named labels, or label=NAME. "
+        "Check what is behind the colon."},
     error_explanation{
         error_code::data_truncated, exit_status::bad_input, "data file is truncated",
         "A data file is shorter than its own header or its record size says, or became shorter while it was "

@@ -142,7 +142,7 @@ using w = worker_options;
 using k = option_kind;
 const std::array options_in_order = {
     row<plain<std::string, &o::model>>("model", k::text, "FILE", 0, 0, "data/mnist/lenet.pt",
-                                       "TorchScript model whose layers are a chain"),
+                                       "File of a model: torch.export (.pt2) or TorchScript (.pt)"),
     row<plain<std::string, &o::data>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist", data_help,
                                       &check_data_kind),
     row<plain<std::int64_t, &o::stages>>("stages", k::count, "S", 1, limits::stages_max, "4",

@@ -73,11 +73,9 @@ metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_output
 
 expected<metric_scorer::scored_tensors> metric_scorer::find(const payload_ptr& outputs, const activation& input) const {
   scored_tensors found;
-  const auto rows = TROUPE_TRY(find_output(outputs, names_.output, input));
-  if (expected<void> fine = check_rows(*rows, input); !fine) return tl::make_unexpected(fine.error());
-  found.outputs = rows;
-  if (metrics_.empty()) return found;
-  found.labels = TROUPE_TRY(find_label(input, names_.label));
+  found.outputs = TROUPE_TRY(find_output(outputs, names_.output, input));
+  TROUPE_TRY(check_rows(*found.outputs, input));
+  if (!metrics_.empty()) found.labels = TROUPE_TRY(find_label(input, names_.label));
   return found;
 }
 
@@ -102,8 +100,7 @@ expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activat
   rest[0] = odd.with_nan;
   rest[1] = odd.with_infinity;
   if (!return_outputs_) return {};
-  payload_ptr copy = TROUPE_TRY(copied(*found.outputs, input));
-  into.outputs = std::move(copy);
+  into.outputs = TROUPE_TRY(copied(*found.outputs, input));
   return {};
 }
 

@@ -9,15 +9,15 @@
 
 namespace troupe {
 
-/// Scores one micro-batch with a list of metrics: one tensor of its outputs against one of its labels (labels).
-/// Const state only, so that one object may serve all replicas.
+/// Scores one micro-batch with a list of metrics: one tensor of its outputs against one of its labels. Const state
+/// only, so that one object may serve all replicas.
 class metric_scorer final : public scorer {
  public:
   /// With `return_outputs` a score also carries the outputs, as a contiguous copy that views no edge's memory.
   explicit metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs = false, scored_names names = {});
 
-  /// words: see score_words_of(). Anything that does not fit is E0603, naming metric,
-  /// micro-batch and its samples. The first micro-batch of a call is judged here, too.
+  /// words: see score_words_of(). Anything that does not fit is E0603, naming metric, micro-batch and its samples. The
+  /// first micro-batch of a call is judged here, too.
   [[nodiscard]] expected<void> evaluate(const payload_ptr& outputs, const activation& input, score& into) override;
 
   /// Whether the metrics fit the first micro-batch, before a run starts: `outputs` is what the scored stage gave for

@@ -44,13 +44,13 @@ expected<part_boundaries> by_type(const std::string& regex, std::span<const laye
 
 /// Why there are fewer places to cut than layers; of several reasons the first.
 cut_items items_of(std::span<const layer_weight> layers, const cut_terms& terms) {
-  cut_items items{.what = "layer", .count = layers.size(), .joined = layers.size() - most_stages(layers)};
-  items.because = terms.few_because;
-  if (items.joined == 0) return items;
+  cut_items items{.what = "layer",
+                  .count = layers.size(),
+                  .joined = layers.size() - most_stages(layers),
+                  .because = terms.few_because};
+  if (items.joined == 0 || !items.because.empty()) return items;
   const auto first = std::find_if(layers.begin() + 1, layers.end(), is_joined);
-  if (items.because.empty()) {
-    items.because = fmt::format("before layer {} {}", first - layers.begin(), first->joined_because);
-  }
+  items.because = fmt::format("before layer {} {}", first - layers.begin(), first->joined_because);
   return items;
 }
 

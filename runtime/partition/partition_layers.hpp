@@ -54,7 +54,7 @@ inline bool may_be_measured(const partition_method& method) {
   return method.kind == partition_kind::automatic || needs_profile(method);
 }
 
-/// Cuts a model's chain into `stages` stages, none of them empty. Stage i runs the layers [b[i], b[i+1]).
+/// Cuts the layers of a model into `stages` stages, none of them empty. Stage i runs the layers [b[i], b[i+1]).
 ///
 /// uniform: partition_uniform. parameters: partition_balanced over the parameters, which leaves no part empty while
 /// there are at least as many layers as stages (layers without parameters count as layers). type_regex:
