@@ -108,16 +108,16 @@ void convolution_runs::remove(const Node& node) {
 void convolution_runs::find(bool with_slices) {
   entry_of_.clear();
   members_.clear();
-  for (const Node* node : graph_.nodes()) {
+  for (Node* node : graph_.nodes()) {
     if (Value* const run = run_of(*node, with_slices)) add(*node, run);
   }
   forget_short_runs();
 }
 
 /// The entry of the run whose next value the node makes; null where it makes none.
-Value* convolution_runs::run_of(const Node& node, bool with_slices) {
+Value* convolution_runs::run_of(Node& node, bool with_slices) {
   if (node.inputs().empty() || node.outputs().size() != 1) return nullptr;
-  Value* const first = const_cast<Node&>(node).input(0);
+  Value* const first = node.input(0);
   if (read_convolution(node)) return entry(first) != nullptr ? entry(first) : first;
   if (has_kind(node, "aten::cat")) return run_of_list(*first);
   if (keeps_order(node) || is_constant_padding(node) || (with_slices && is_padded_slice(node))) return entry(first);

@@ -37,7 +37,7 @@ class convolution_runs {
 
  private:
   void find(bool with_slices);
-  torch::jit::Value* run_of(const torch::jit::Node& node, bool with_slices);
+  torch::jit::Value* run_of(torch::jit::Node& node, bool with_slices);
   torch::jit::Value* run_of_list(const torch::jit::Value& list);
   void forget_short_runs();
   [[nodiscard]] bool has_strangers_behind_slices() const;

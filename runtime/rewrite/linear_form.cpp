@@ -20,7 +20,7 @@ struct product {
   at::Tensor bias;    ///< [N], or undefined
 };
 
-std::optional<product> read_product(const Node& node) {
+std::optional<product> read_product(Node& node) {
   product found;
   const Value* weight = nullptr;
   if (has_kind(node, "aten::addmm") && node.inputs().size() == 5) {
@@ -28,10 +28,10 @@ std::optional<product> read_product(const Node& node) {
     const auto bias = constant_tensor(node.input(0));
     if (!bias) return std::nullopt;
     found.bias = *bias;
-    found.x = const_cast<Node&>(node).input(1);
+    found.x = node.input(1);
     weight = node.input(2);
   } else if ((has_kind(node, "aten::mm") || has_kind(node, "aten::matmul")) && node.inputs().size() == 2) {
-    found.x = const_cast<Node&>(node).input(0);
+    found.x = node.input(0);
     weight = node.input(1);
   } else {
     return std::nullopt;

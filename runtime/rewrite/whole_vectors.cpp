@@ -67,65 +67,46 @@ bool has_vectors(const at::Tensor& x) {
   return x.device().is_cpu() && x.layout() == at::kStrided && at::isFloatingType(x.scalar_type()) && !x.is_neg();
 }
 
-at::Tensor run_sigmoid(const at::Tensor& x) {
-  if (!has_vectors(x)) return at::sigmoid(x);
-  return in_whole_vectors(x, [](at::Tensor& to, const at::Tensor& from) { at::sigmoid_out(to, from); });
-}
+/// An operator of LibTorch, by the function that gives a new tensor and the one that writes into one.
+template <auto plain, auto into>
+struct whole;
 
-at::Tensor run_silu(const at::Tensor& x) {
-  if (!has_vectors(x)) return at::silu(x);
-  return in_whole_vectors(x, [](at::Tensor& to, const at::Tensor& from) { at::silu_out(to, from); });
-}
+template <class... Arguments, at::Tensor (*plain)(const at::Tensor&, Arguments...), auto into>
+struct whole<plain, into> {
+  static at::Tensor run(const at::Tensor& x, Arguments... arguments) {
+    if (!has_vectors(x)) return plain(x, arguments...);
+    return in_whole_vectors(x, [&](at::Tensor& to, const at::Tensor& from) { into(to, from, arguments...); });
+  }
+  static at::Tensor run_in_place(at::Tensor x, Arguments... arguments) {
+    x.copy_(run(x, arguments...));
+    return x;
+  }
+};
 
-at::Tensor run_mish(const at::Tensor& x) {
-  if (!has_vectors(x)) return at::mish(x);
-  return in_whole_vectors(x, [](at::Tensor& to, const at::Tensor& from) { at::mish_out(to, from); });
-}
-
-at::Tensor run_elu(const at::Tensor& x, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input) {
-  if (!has_vectors(x)) return at::elu(x, alpha, scale, input);
-  return in_whole_vectors(x,
-                          [&](at::Tensor& to, const at::Tensor& from) { at::elu_out(to, from, alpha, scale, input); });
-}
-
-at::Tensor run_softplus(const at::Tensor& x, const at::Scalar& beta, const at::Scalar& threshold) {
-  if (!has_vectors(x)) return at::softplus(x, beta, threshold);
-  return in_whole_vectors(x,
-                          [&](at::Tensor& to, const at::Tensor& from) { at::softplus_out(to, from, beta, threshold); });
-}
-
-at::Tensor run_gelu(const at::Tensor& x, c10::string_view approximate) {
-  if (!has_vectors(x)) return at::gelu(x, approximate);
-  return in_whole_vectors(x, [&](at::Tensor& to, const at::Tensor& from) { at::gelu_out(to, from, approximate); });
-}
-
-at::Tensor run_pow(const at::Tensor& x, const at::Scalar& exponent) {
-  if (!has_vectors(x)) return at::pow(x, exponent);
-  return in_whole_vectors(x, [&](at::Tensor& to, const at::Tensor& from) { at::pow_out(to, from, exponent); });
-}
-
-/// The form of an operator that writes over its input.
-template <auto compute, class... Arguments>
-at::Tensor in_place(at::Tensor x, Arguments... arguments) {
-  x.copy_(compute(x, arguments...));
-  return x;
-}
+using sigmoid = whole<at::sigmoid, at::sigmoid_out>;
+using silu = whole<at::silu, at::silu_out>;
+using mish = whole<at::mish, at::mish_out>;
+using elu = whole<at::elu, at::elu_out>;
+using softplus = whole<at::softplus, at::softplus_out>;
+using gelu = whole<at::gelu, at::gelu_out>;
+using power = whole<static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(at::pow),
+                    static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&, const at::Scalar&)>(at::pow_out)>;
 
 TORCH_LIBRARY_FRAGMENT(troupe, library) {
-  library.def("sigmoid(Tensor self) -> Tensor", run_sigmoid);
-  library.def("silu(Tensor self) -> Tensor", run_silu);
-  library.def("mish(Tensor self) -> Tensor", run_mish);
-  library.def("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", run_elu);
-  library.def("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", run_softplus);
-  library.def("gelu(Tensor self, *, str approximate='none') -> Tensor", run_gelu);
-  library.def("pow(Tensor self, Scalar exponent) -> Tensor", run_pow);
-  library.def("sigmoid_(Tensor(a!) self) -> Tensor(a!)", in_place<run_sigmoid>);
-  library.def("silu_(Tensor(a!) self) -> Tensor(a!)", in_place<run_silu>);
-  library.def("mish_(Tensor(a!) self) -> Tensor(a!)", in_place<run_mish>);
+  library.def("sigmoid(Tensor self) -> Tensor", sigmoid::run);
+  library.def("silu(Tensor self) -> Tensor", silu::run);
+  library.def("mish(Tensor self) -> Tensor", mish::run);
+  library.def("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", elu::run);
+  library.def("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", softplus::run);
+  library.def("gelu(Tensor self, *, str approximate='none') -> Tensor", gelu::run);
+  library.def("pow(Tensor self, Scalar exponent) -> Tensor", power::run);
+  library.def("sigmoid_(Tensor(a!) self) -> Tensor(a!)", sigmoid::run_in_place);
+  library.def("silu_(Tensor(a!) self) -> Tensor(a!)", silu::run_in_place);
+  library.def("mish_(Tensor(a!) self) -> Tensor(a!)", mish::run_in_place);
   library.def("elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
-              in_place<run_elu, const at::Scalar&, const at::Scalar&, const at::Scalar&>);
-  library.def("gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", in_place<run_gelu, c10::string_view>);
-  library.def("pow_(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", in_place<run_pow, const at::Scalar&>);
+              elu::run_in_place);
+  library.def("gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", gelu::run_in_place);
+  library.def("pow_(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", power::run_in_place);
 }
 
 bool is_exact_power(double exponent) {
