@@ -24,7 +24,7 @@ using state_dict = std::vector<named_tensor>;
 /// older one; a safetensors file; an index of sharded safetensors (model.safetensors.index.json), or a folder that has
 /// one, or a model.safetensors. Which of these it is, is told by the content.
 ///
-/// Of a pickled file this is the dict of tensors, or the one in it under "state_dict", "model_state_dict", "model",
+/// What a pickled file gives is the dict of tensors, or the one in it under "state_dict", "model_state_dict", "model",
 /// "module" or "net", as checkpoints of a training have it; other members are left out. The prefixes "module." and
 /// "_orig_mod." that wrappers put before every name are taken off. nn.Parameter counts as its tensor.
 ///

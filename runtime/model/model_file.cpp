@@ -9,54 +9,24 @@
 #include <system_error>
 
 #include "messages/try.hpp"
+#include "runtime/archive/file_kinds.hpp"
 #include "runtime/archive/zip_directory.hpp"
 #include "runtime/model/archive_check.hpp"
 
 namespace troupe {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 constexpr std::size_t head_bytes = 512;
-constexpr auto tar_magic = "ustar"sv;
-constexpr std::size_t tar_magic_offset = 257;
 
 const std::string export_fix =
     "export the model with its code, in Python: torch.jit.trace(model.eval(), example_input).save(\"model.pt\") or "
     "torch.jit.script(model.eval()).save(\"model.pt\"), where model is a torch.nn.Sequential";
 const std::string size_fix = "copy or download the file again and compare its size with the original's";
 
-struct look_alike {
-  std::string_view start;
-  std::string_view name;
-};
-constexpr std::array look_alikes{
-    look_alike{"\x1f\x8b"sv, "a gzip file"},
-    look_alike{"\x89HDF"sv, "an HDF5 file"},
-    look_alike{"GGUF"sv, "a GGUF file"},
-    look_alike{"\x93NUMPY"sv, "a NumPy array"},
-    look_alike{"\x28\xb5\x2f\xfd"sv, "a zstd file"},
-    look_alike{"<"sv, "an HTML or XML page"},
-    look_alike{"BZh"sv, "a bzip2 file"},
-    look_alike{"\x7f"
-               "ELF"sv,
-               "a program or shared library"},
-};
-
 std::string guess_content(std::string_view head) {
-  const auto* found = std::ranges::find_if(look_alikes, [&](const look_alike& a) { return head.starts_with(a.start); });
-  if (found != look_alikes.end()) return "it looks like " + std::string(found->name);
+  if (const auto look = look_alike_of(head); !look.empty()) return "it looks like " + std::string(look);
   if (head.size() > 9 && head[8] == '{' && head[9] == '"') return "it looks like a safetensors file";
   return "a TorchScript file is a zip file, and this is none";
-}
-
-bool is_pickle(std::string_view head) {
-  return head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
-}
-
-bool is_tar(std::string_view head) {
-  return head.size() >= tar_magic_offset + tar_magic.size() &&
-         head.substr(tar_magic_offset, tar_magic.size()) == tar_magic;
 }
 
 /// Entries stand below one folder, whose name is up to the writer; LibTorch takes the first entry's.
@@ -93,17 +63,17 @@ expected<void> check_zip(std::istream& stream, std::uint64_t bytes, const model_
 }
 
 expected<void> check_head(std::string_view head, const std::string& where) {
-  if (head.starts_with("version https://git-lfs")) {
+  if (is_lfs_pointer(head)) {
     return fail(error_code::model_lfs_pointer, where, "the file is a git-lfs pointer, not the model itself",
                 "run `git lfs pull` in the repository that it comes from");
   }
-  if (is_pickle(head) || is_tar(head)) {
-    const std::string form = is_tar(head) ? ", in its oldest form, a tar file" : "";
+  if (is_pickle(head) || is_tar_file(head)) {
+    const std::string form = is_tar_file(head) ? ", in its oldest form, a tar file" : "";
     return fail(error_code::model_legacy_pickle, where,
                 "the file is a legacy pickle (pre-zip)" + form + ": such files hold no code that runs without Python",
                 export_fix);
   }
-  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return {};
+  if (is_zip_file(head)) return {};
   return fail(error_code::model_not_torchscript, where, "the file is no TorchScript model: " + guess_content(head),
               export_fix);
 }

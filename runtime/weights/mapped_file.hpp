@@ -27,6 +27,9 @@ class mapped_file {
   [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
   [[nodiscard]] const std::string& where() const noexcept { return where_; }
 
+  /// Whether the byte at `offset` lies at a multiple of `alignment` in memory.
+  [[nodiscard]] bool is_aligned(std::uint64_t offset, std::uint64_t alignment) const noexcept;
+
   /// The memory of tensors: `count` bytes from `offset`, which the caller has checked against bytes(). It keeps the
   /// mapping. A write changes this process's copy of the page, never the file. Bytes that do not begin at a multiple of
   /// `alignment`, the size of an element, are copied.

@@ -42,6 +42,7 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"metric_of.hpp", "runtime/metric"},
                                                             {"model.hpp", "runtime/model"},
                                                             {"layer_spec.hpp", "runtime/model"},
+                                                            {"weights.hpp", "runtime/weights"},
                                                             {"stage_function.hpp", "runtime/stage"},
                                                             {"result.hpp", "runtime/report"},
                                                             {"fault_plan.hpp", "runtime/fault"},

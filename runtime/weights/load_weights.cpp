@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <array>
+#include <system_error>
+
+#include "messages/try.hpp"
+#include "runtime/archive/file_kinds.hpp"
+#include "runtime/weights/name_prefixes.hpp"
+#include "runtime/weights/pickled_file.hpp"
+#include "runtime/weights/safetensors_file.hpp"
+#include "runtime/weights/sharded_weights.hpp"
+#include <troupe/weights.hpp>
+
+namespace troupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a folder of weights has, in the order of choice.
+constexpr std::array<std::string_view, 4> folder_files{"model.safetensors.index.json", "model.safetensors",
+                                                       "pytorch_model.bin.index.json", "pytorch_model.bin"};
+/// The shortest file of any format has more.
+constexpr std::size_t bytes_min = 9;
+
+expected<fs::path> file_in(const fs::path& folder) {
+  std::error_code ignored;
+  for (const std::string_view name : folder_files) {
+    if (fs::exists(folder / name, ignored)) return folder / name;
+  }
+  std::string names;
+  for (const std::string_view name : folder_files) names += (names.empty() ? "" : ", ") + std::string(name);
+  return fail(error_code::model_not_torchscript, folder.string(), "the folder has no weights: none of " + names,
+              "name the file with the weights itself");
+}
+
+tl::unexpected<error> unknown(const weights_reading& reading) {
+  const auto refuse = [&](error_code code, const std::string& cause, const std::string& fix) {
+    return fail(code, reading.where(), cause, fix);
+  };
+  const std::string_view bytes = reading.bytes();
+  if (bytes.empty()) return reading.truncated("it is empty (0 bytes)");
+  if (bytes.size() < bytes_min) return reading.truncated("it has " + std::to_string(bytes.size()) + " bytes");
+  if (is_lfs_pointer(bytes)) {
+    return refuse(error_code::model_lfs_pointer, "the file is a git-lfs pointer, not the weights themselves",
+                  "run `git lfs pull` in the repository that it comes from");
+  }
+  if (is_tar_file(bytes)) {
+    return refuse(error_code::model_legacy_pickle,
+                  "the file is in the format of PyTorch 0.1.9 and older, a tar file, which is not read",
+                  "load it in Python and save it again: torch.save(torch.load(FILE, weights_only=False), "
+                  "\"weights.pt\"), if you trust it as you would trust a program");
+  }
+  const std::string_view look = look_alike_of(bytes);
+  return refuse(error_code::model_not_torchscript,
+                "the file has no weights: it is neither a safetensors file nor one of torch.save" +
+                    (look.empty() ? std::string() : ", and looks like " + std::string(look)),
+                "save the weights in Python: safetensors.torch.save_file(model.state_dict(), \"model.safetensors\") or "
+                "torch.save(model.state_dict(), \"weights.pt\")");
+}
+
+/// A file that holds tensors itself; names as in the file.
+expected<state_dict> read_tensors(weights_reading& reading) {
+  const std::string_view bytes = reading.bytes();
+  if (bytes.size() < bytes_min) return unknown(reading);
+  if (is_zip_file(bytes)) return read_zip_weights(reading);
+  if (is_safetensors(bytes)) return read_safetensors(reading);
+  if (is_pickle(bytes)) return read_legacy_weights(reading);
+  return unknown(reading);
+}
+
+expected<state_dict> read_shard(const fs::path& file) {
+  weights_reading reading(TROUPE_TRY(mapped_file::open(file)));
+  return read_tensors(reading);
+}
+
+}  // namespace
+
+expected<state_dict> load_weights(const fs::path& given) {
+  std::error_code ignored;
+  const fs::path file = fs::is_directory(given, ignored) ? TROUPE_TRY(file_in(given)) : given;
+  weights_reading reading(TROUPE_TRY(mapped_file::open(file)));
+  const bool is_index = !is_safetensors(reading.bytes()) && reading.bytes().starts_with('{');
+  state_dict dict = is_index ? TROUPE_TRY(read_sharded(reading, read_shard)) : TROUPE_TRY(read_tensors(reading));
+  take_off_wrappers(dict);
+  TROUPE_TRY(check_names(dict, reading.where()));
+  return dict;
+}
+
+}  // namespace troupe
