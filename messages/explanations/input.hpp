@@ -64,25 +64,25 @@ inline constexpr std::array input = {
         error_code::model_missing, exit_status::bad_input, "model file does not exist",
         "There is nothing at the path given as the model. Relative paths are taken from the directory the "
         "program was started in. Check the spelling, or give an absolute path."},
-    error_explanation{
-        error_code::model_is_directory, exit_status::bad_input, "model path is a directory",
-        "The model has to be one TorchScript file, and the path names a directory. Saved checkpoints are often "
-        "a directory with the file inside. Give the path of the .pt file itself."},
+    error_explanation{error_code::model_is_directory, exit_status::bad_input, "model path is a directory",
+                      "The model has to be one file, and the path names a directory. Saved checkpoints are often a "
+                      "directory with the "
+                      "file inside. Give the path of the .pt2 or .pt file itself."},
     error_explanation{
         error_code::model_truncated, exit_status::bad_input, "model file is truncated",
-        "The file starts as a TorchScript archive but its end is missing, so it cannot be opened. A download or "
+        "The file starts as the archive of a model but its end is missing, so it cannot be opened. A download or "
         "copy that was cut short is the usual cause, or a full disk while saving. Fetch or save the file again "
         "and compare its size with the original."},
     error_explanation{
         error_code::model_state_dict, exit_status::bad_input, "model file is a state dict",
         "The file holds parameters by name (torch.save(model.state_dict(), ...)) and no code, so the file does not "
         "say what the model computes. Troupe runs without Python and needs both. Load the parameters into the model "
-        "in Python and save that with torch.jit.script(model).save(...)."},
+        "in Python and export that with torch.export.save or torch.jit.trace (docs/exporting.md)."},
     error_explanation{
         error_code::model_legacy_pickle, exit_status::bad_input, "model file is a legacy pickle",
         "The file was written by torch.save in the format used before PyTorch 1.6, a bare Python pickle without "
-        "an archive around it. Reading it needs Python and the classes it names. Load it in Python and save the "
-        "model with torch.jit.script(model).save(...)."},
+        "an archive around it. Reading it needs Python and the classes it names. Load it in Python and export "
+        "the model with torch.export.save or torch.jit.trace (docs/exporting.md)."},
     error_explanation{
         error_code::model_lfs_pointer, exit_status::bad_input, "model file is a git-lfs pointer",
         "The file is the small text that git-lfs keeps in place of the real one, which was never downloaded. "
@@ -91,7 +91,8 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::model_not_torchscript, exit_status::bad_input, "file is no model that can be read",
         "The file is neither an archive of torch.export (.pt2) nor one of TorchScript (.pt), nor one of the "
-        "look-alikes that have codes of their own. ONNX, safetensors, a zip of something else, a failed export and plain text end "
+        "look-alikes that have codes of their own. ONNX, safetensors, a zip of something else, a failed export and "
+        "plain text end "
         "here. Export the model with torch.export.save or torch.jit.trace (docs/exporting.md)."},
     error_explanation{
         error_code::model_not_usable, exit_status::bad_input, "model takes or gives what cannot be used",
