@@ -27,7 +27,7 @@ CAUSES = {
     "unordered_map::at": "a mask is made with vmap, which torch.jit.trace cannot write: leave --form out",
     "data-dependent": "the code branches on values of a tensor: write torch.cond, or use --form scripted",
     "Constraints violated": "the code fixes the number of samples: use x.shape[0] in place of a number",
-    "must be the same type": "torch.jit.trace takes no output that holds a dict or a tuple in a dict: leave --form out",
+    "consistent type": "torch.jit.trace takes no output that holds a dict or a tuple in a dict: leave --form out",
 }
 
 

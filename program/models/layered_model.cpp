@@ -56,6 +56,17 @@ void layered_model::bind(const std::set<std::string>& given) {
   rewritten_.reset();
 }
 
+expected<graph_values> layered_model::inputs_from(const payload_ptr& data) const {
+  auto inputs = inputs_by_name(plain_->model().inputs, data, name());
+  if (inputs || !unbound_) return inputs;
+  std::string left;
+  for (const graph_input& each : unbound_->inputs) {
+    if (each.otherwise && !bound_.contains(each.name)) left += (left.empty() ? "\"" : ", \"") + each.name + "\"";
+  }
+  if (!left.empty()) inputs.error().cause += "; it can also take " + left;
+  return inputs;
+}
+
 std::vector<layer_weight> layered_model::weights() const {
   const std::vector<torch::jit::Node*> steps = steps_of(*plain_->model().graph);
   std::vector<layer_weight> made;

@@ -61,10 +61,8 @@ class layered_model {
   /// Decides which optional arguments of the model get data: those of these names. Without a call none do. Before all
   /// that follows; layers may change.
   void bind(const std::set<std::string>& given);
-  /// A micro-batch of the data as the model's inputs (inputs_by_name()).
-  [[nodiscard]] expected<graph_values> inputs_from(const payload_ptr& data) const {
-    return inputs_by_name(plain_->model().inputs, data, name());
-  }
+  /// A micro-batch of the data as the model's inputs (inputs_by_name()). An error also names optional arguments.
+  [[nodiscard]] expected<graph_values> inputs_from(const payload_ptr& data) const;
 
   /// Sends one sample through all layers on the calling thread (probe_layers()).
   [[nodiscard]] expected<std::vector<passing_values>> probe(const graph_values& micro_batch,

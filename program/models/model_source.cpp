@@ -1,4 +1,3 @@
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -13,18 +12,24 @@
 namespace troupe {
 namespace {
 
-expected<model> open_model(const std::string& file, const std::string&, const cut_options& options) {
-  return load_model(local_file(file), {.allow_effects = options.allow_effects});
-}
-expected<model> open_model(const torch::jit::Module& module, const std::string& name, const cut_options&) {
-  return make_model(module, name);
-}
-expected<model> open_model(const model& loaded, const std::string&, const cut_options&) {
-  return loaded;
+expected<operator_graph> with_type(const expected<model>& opened, std::optional<c10::ScalarType> dtype) {
+  if (!opened) return tl::make_unexpected(opened.error());
+  return dtype ? cast_weights(opened->graph(), *dtype) : opened->graph();
 }
 
-expected<operator_graph> with_type(const operator_graph& graph, std::optional<c10::ScalarType> dtype) {
-  return dtype ? cast_weights(graph, *dtype) : expected<operator_graph>(graph);
+expected<operator_graph> open_graph(const std::string& file, const std::string&, const cut_options& options) {
+  return with_type(load_model(local_file(file), {.allow_effects = options.allow_effects}), options.dtype);
+}
+expected<operator_graph> open_graph(const torch::jit::Module& module, const std::string& name,
+                                    const cut_options& options) {
+  return with_type(make_model(module, name), options.dtype);
+}
+expected<operator_graph> open_graph(const model& loaded, const std::string&, const cut_options& options) {
+  return with_type(loaded, options.dtype);
+}
+expected<operator_graph> open_graph(const std::vector<layer_spec>& layers, const std::string& name,
+                                    const cut_options& options) {
+  return graph_of_layers(layers, name, options.dtype);
 }
 
 expected<std::string> content_of(const layered_model& model) {
@@ -48,17 +53,8 @@ expected<void> model_source::check(const cut_options& options, const std::string
 }
 
 expected<layered_model_ptr> model_source::open(const cut_options& options, const std::string& pipeline) const {
-  const auto graph = TROUPE_TRY(std::visit(
-      [&](const auto& source) -> expected<operator_graph> {
-        if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
-          return graph_of_layers(source, pipeline, options.dtype);
-        } else {
-          const auto opened = TROUPE_TRY(open_model(source, pipeline, options));
-          return with_type(opened.graph(), options.dtype);
-        }
-      },
-      from_));
-  return std::make_shared<layered_model>(graph, options.layers);
+  auto graph = TROUPE_TRY(std::visit([&](const auto& source) { return open_graph(source, pipeline, options); }, from_));
+  return std::make_shared<layered_model>(std::move(graph), options.layers);
 }
 
 std::vector<std::string> model_source::files() const {

@@ -1,10 +1,13 @@
 // Goal: `auto` times layers exactly where times can change the cut, within a budget of its own, and is `parameters`
-// elsewhere. Method: a model whose first layer takes many times as long as the others together.
+// elsewhere; other inputs than the model takes are an error. Method: a model whose first layer takes many times as long
+// as the others together.
 #include "program/models/cut_model.hpp"
 
 #include <ATen/Functions.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/tensor/named_payload.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "tests/runtime/model/torchscript.hpp"
 
@@ -73,6 +76,22 @@ TEST(automatic_partition, leaves_other_methods_alone) {
   const auto refused = find_places(model, {.stages = 2, .partition = "profile"}, nullptr);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, error_code::flags_contradict);
+}
+
+TEST(inputs, of_a_name_that_the_model_does_not_know_are_an_error_that_names_the_optional_ones) {
+  const auto scaled = scripted("Scaled",
+                               "def forward(self, x, mask: Optional[Tensor] = None):\n"
+                               "  return x if mask is None else x * mask\n");
+  layered_model model(make_model(scaled, "model")->graph(), layer_unit::modules);
+  const auto inputs_named = [&](const std::string& name) {
+    const payload_ptr data = to_payload(named_tensors{{"x", at::ones({2, 3})}, {name, at::ones({2, 3})}});
+    model.bind(names_of_inputs(data));
+    return model.inputs_from(data);
+  };
+  EXPECT_TRUE(inputs_named("mask"));
+  const auto refused = inputs_named("maks");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().cause, ::testing::EndsWith("it can also take \"mask\""));
 }
 
 TEST(cut_cost, moves_a_cut_to_where_fewer_bytes_cross) {
