@@ -42,6 +42,7 @@ expected<exit_status> run_inspect(const arguments& given) {
   std::string data;
   bool as_json = false;
   model_loading how;
+  built_in_model built_in;
   parser reader("inspect", "Show the layers of a model, and what crosses a cut between them.",
                 "  troupe inspect data/mnist/lenet.pt\n"
                 "  troupe inspect data/cifar10/resnet20.pt --data cifar10:data/cifar10\n");
@@ -49,6 +50,10 @@ expected<exit_status> run_inspect(const arguments& given) {
                   parser::presence::required);
   reader.add_text("--data", data, "Send one sample of this data through it, to show shapes", "KIND:PATH");
   reader.add_toggle("--json", as_json, "Print one JSON object");
+  const option& arch = *find_option("arch");
+  reader.add_text(flag_name(arch), built_in.arch, std::string(arch.help), std::string(arch.value_name));
+  const option& not_strict = *find_option("not_strict");
+  reader.add_toggle(flag_name(not_strict), built_in.not_strict, std::string(not_strict.help));
   const option& effects = *find_option("allow_effects");
   reader.add_toggle(flag_name(effects), how.allow_effects, std::string(effects.help));
   std::string unit = layers_name(layer_unit::modules);
@@ -58,9 +63,11 @@ expected<exit_status> run_inspect(const arguments& given) {
   if (read == parsed::help_printed) return exit_status::ok;
   const auto chosen = TROUPE_TRY(parse_setting(layers, unit, {origin_kind::flag, flag_name(layers)}));
   const layer_unit between = layers_of(std::get<std::string>(chosen.value));
+  built_in.weights = model;
+  const bool is_built_in = !built_in.arch.empty() || built_in.not_strict;
+  const model_source source = is_built_in ? model_source(built_in) : model_source(model);
   return ensure_resources(needs_of_command("inspect"))
-      .and_then(
-          [&] { return model_source(model).open({.layers = between, .allow_effects = how.allow_effects}, model); })
+      .and_then([&] { return source.open({.layers = between, .allow_effects = how.allow_effects}, model); })
       .and_then([&](const layered_model_ptr& opened) {
         return draw_with(*opened, data).and_then([&](const drawn_model& drawn) {
           return print(as_json ? drawing_json(drawn) : drawing_text(drawn, output_width()));

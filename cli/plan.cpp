@@ -27,14 +27,14 @@ constexpr const char* examples =
     "  troupe plan --model data/cifar10/resnet20.pt --data cifar10:data/cifar10 --stages 4 --partition profile\n"
     "  troupe plan --model data/mnist/lenet.pt --stages 3 --replicas 2 --svg plan.svg\n"
     "  troupe plan --model data/cifar10/resnet20.pt --stages 4 --hostfile HOSTS --exclude w1:1\n"
-    "  troupe plan --weights 1,2,1 --stages 4 --partition balanced --json\n";
+    "  troupe plan --layer-weights 1,2,1 --stages 4 --partition balanced --json\n";
 
 /// What changes a plan. Nothing is started, and layers are timed on the CPU: device, metrics, journal and log change
 /// nothing in it.
-constexpr std::array<std::string_view, 17> taken = {
-    "model",        "data",     "stages",    "replicas",         "micro_batch", "threads",
-    "layers",       "optimize", "partition", "num_pipe_buffers", "dtype",       "allow_effects",
-    "allow_random", "limit",    "json",      "processes",        "transport"};
+constexpr std::array<std::string_view, 20> taken = {
+    "model",         "weights",      "arch",   "not_strict", "data",      "stages",           "replicas",
+    "micro_batch",   "threads",      "layers", "optimize",   "partition", "num_pipe_buffers", "dtype",
+    "allow_effects", "allow_random", "limit",  "json",       "processes", "transport"};
 
 std::string weights_text(const std::vector<double>& weights, const part_boundaries& boundaries) {
   std::string text = fmt::format("boundaries  {}\n", fmt::join(boundaries, ","));
@@ -47,7 +47,7 @@ std::string weights_text(const std::vector<double>& weights, const part_boundari
   return text;
 }
 
-/// --weights cuts a bare list: no model, no file, no environment, no nodes.
+/// --layer-weights cuts a bare list: no model, no file, no environment, no nodes.
 expected<void> check_flags_of_weights(const parser& reader) {
   std::vector<std::string> others = {"--config",  "--svg",       "--hostfile", "--include",
                                      "--exclude", "--num-nodes", "--num-slots"};
@@ -56,7 +56,7 @@ expected<void> check_flags_of_weights(const parser& reader) {
   }
   const auto given = std::ranges::find_if(others, [&](const std::string& flag) { return reader.is_given(flag); });
   if (given == others.end()) return {};
-  return fail(error_code::flags_contradict, fmt::format("--weights and {}", *given),
+  return fail(error_code::flags_contradict, fmt::format("--layer-weights and {}", *given),
               "a list of weights stands in place of a model, and is only cut", "leave one of them out");
 }
 
@@ -112,17 +112,17 @@ expected<std::string> plan_model(const option_flags& flags, const std::string& s
 expected<exit_status> run_plan(const arguments& given) {
   parser reader("plan",
                 "Show how a model would be cut: layers, parameters, balance and bubble; with --data also measured\n"
-                "times and memory. Starts nothing. With --weights, cut a bare list of numbers.",
+                "times and memory. Starts nothing. With --layer-weights, cut a bare list of numbers.",
                 examples);
   const option_flags flags(reader, taken);
   std::string weights;
-  reader.add_text("--weights", weights, "Cut these numbers in place of a model's layers", "W,W,...");
+  reader.add_text("--layer-weights", weights, "Cut these numbers in place of a model's layers", "W,W,...");
   std::string svg_file;
   reader.add_text("--svg", svg_file, "Also draw the graph into this file", "FILE");
   const node_flags on_nodes(reader, "Place the stages on these nodes: lines NAME slots=N");
   const auto read = TROUPE_TRY(parse(reader, given));
   if (read == parsed::help_printed) return exit_status::ok;
-  const bool is_bare = reader.is_given("--weights");
+  const bool is_bare = reader.is_given("--layer-weights");
   if (is_bare) {
     TROUPE_TRY(check_flags_of_weights(reader));
   }

@@ -24,15 +24,14 @@ using steady = std::chrono::steady_clock;
 expected<prepared_run> prepare_in_time(const eval_options& config, const std::optional<steady::time_point>& deadline,
                                        std::function<expected<prepared_run>(const std::stop_token& stop)> prepare) {
   const auto made = std::make_shared<std::optional<expected<prepared_run>>>();
-  auto thread =
-      TROUPE_TRY(side_thread::start(config.model, [made, prepare = std::move(prepare)](const std::stop_token& stop) {
-        try {
-          made->emplace(prepare(stop));
-        } catch (...) {
-          made->emplace(
-              fail(error_code::internal, "preparation", current_exception_text(), "report this with the model"));
-        }
-      }));
+  auto thread = TROUPE_TRY(side_thread::start(model_name(config), [made, prepare = std::move(prepare)](
+                                                                      const std::stop_token& stop) {
+    try {
+      made->emplace(prepare(stop));
+    } catch (...) {
+      made->emplace(fail(error_code::internal, "preparation", current_exception_text(), "report this with the model"));
+    }
+  }));
   const bool in_time = thread.has_ended(deadline);
   const bool ended = thread.end_by(steady::now() + limits::preparation_stop_time);
   if (!in_time || !ended) return tl::make_unexpected(deadline_error(config));
@@ -66,7 +65,7 @@ expected<std::unique_ptr<evaluator>> evaluator::create_for(run_request request, 
   const process_context& process = process_context::of_this_process();
   serve_if_asked(request, process);
   adapt_to_launch(request.options, request.config, process);
-  auto run = TROUPE_TRY(check_run(request.what, request.options, process, request.config.model));
+  auto run = TROUPE_TRY(check_run(request.what, request.options, process, model_name(request.config)));
   const auto deadline = request.options.deadline ? std::optional(steady::now() + *request.options.deadline)
                                                  : std::optional<steady::time_point>();
   TROUPE_TRY(check_format(request.options.log, hooks));

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t stages_max = 1024;
 inline constexpr std::uint32_t replicas_max = 256;
 /// Ranks of a process topology, over all axes; edges between the replicas of a topology; slots of a launch.
 inline constexpr std::uint64_t ranks_max = std::uint64_t{stages_max} * replicas_max;
-/// Layers of a model, and weights of `plan --weights` (E0513): a partition takes time in layers^2 x stages.
+/// Layers of a model, and weights of `plan --layer-weights` (E0513): a partition takes time in layers^2 x stages.
 inline constexpr std::uint32_t layers_max = 4096;
 /// Intra-op threads of one stage.
 inline constexpr std::uint32_t threads_max = 1024;

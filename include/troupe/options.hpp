@@ -97,7 +97,13 @@ struct run_options {
 /// An evaluation of a model's file, as `troupe eval` runs it. Names are those of the command line and TOML, with
 /// underscores. Defaults are defined here and in run_options only.
 struct eval_options {
+  /// A file or a folder; empty where `weights` are given.
   std::string model;
+  /// Weights of the architecture `arch`, which is built in (built_in_model); empty where a model is given.
+  std::string weights = {};
+  std::string arch = {};
+  /// As built_in_model has it.
+  bool not_strict = false;
   std::string data;
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;

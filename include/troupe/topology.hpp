@@ -110,11 +110,12 @@ struct cut_options {
 
 class layered_model;
 
-/// Where the model of a pipeline comes from: a file, a module in memory, a loaded model, or layers that are built where
-/// they run. Whatever makes one of these makes a source. A value: a copy shares the modules.
+/// Where the model of a pipeline comes from: a file or folder, weights of a built-in architecture, a module in memory,
+/// a loaded model, or layers that are built where they run. Whatever makes one of these makes a source. A value: a copy
+/// shares the modules.
 class model_source {
  public:
-  using alternatives = std::variant<std::string, torch::jit::Module, model, std::vector<layer_spec>>;
+  using alternatives = std::variant<std::string, built_in_model, torch::jit::Module, model, std::vector<layer_spec>>;
   template <class Source>
   requires(!std::is_same_v<Source, model_source> && std::is_constructible_v<alternatives, Source>)
       model_source(Source from)

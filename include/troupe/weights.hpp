@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,22 @@ using state_dict = std::vector<named_tensor>;
 /// Errors name the file and the key: E0201 does not exist, E0203 truncated, E0207 no such file, with what it is
 /// instead, E0210 cannot be read or contradicts itself, E0212 a pickle that calls something else than what rebuilds
 /// tensors, E0213 checksums, E0214 beyond limits. Any thread.
-expected<state_dict> load_weights(const std::filesystem::path& file);
+///
+/// `locate` says where a file is that belongs to the weights, for a program that keeps copies; each is named as it
+/// stands in the folder.
+using file_locator = std::function<std::filesystem::path(const std::filesystem::path& file)>;
+expected<state_dict> load_weights(const std::filesystem::path& file, const file_locator& locate = {});
+/// The files that load_weights() reads, as far as they are there.
+std::vector<std::filesystem::path> files_of_weights(const std::filesystem::path& file, const file_locator& locate = {});
+
+/// Weights of an architecture that is built in (docs/weights.md).
+struct built_in_model {
+  /// "resnet20-cifar". Empty: `weights` is a folder of Hugging Face's transformers, and its config.json says it.
+  std::string arch = {};
+  /// A file or folder for load_weights().
+  std::string weights;
+  /// Takes weights with tensors that no layer needs; otherwise they are E0218.
+  bool not_strict = false;
+};
 
 }  // namespace troupe

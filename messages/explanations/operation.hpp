@@ -46,7 +46,7 @@ inline constexpr std::array operation = {
     error_explanation{
         error_code::partition_bad_weights, exit_status::usage, "weights cannot be partitioned",
         "A list of weights must not be empty, and each weight must be a finite number that is not negative. Give "
-        "the weights as --weights 1,2,1."},
+        "the weights as --layer-weights 1,2,1."},
 
     error_explanation{
         error_code::internal, exit_status::failure, "internal error",

@@ -1,9 +1,12 @@
+#include <filesystem>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "messages/try.hpp"
 #include "program/models/layered_model.hpp"
 #include "program/models/local_file.hpp"
+#include "runtime/architecture/read_built_in.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/model/cast_weights.hpp"
 #include "runtime/model/code_layers.hpp"
@@ -12,24 +15,26 @@
 namespace troupe {
 namespace {
 
-expected<operator_graph> with_type(const expected<model>& opened, std::optional<c10::ScalarType> dtype) {
-  if (!opened) return tl::make_unexpected(opened.error());
-  return dtype ? cast_weights(opened->graph(), *dtype) : opened->graph();
+std::filesystem::path local_path(const std::filesystem::path& path) {
+  return local_file(path.string());
 }
 
-expected<operator_graph> open_graph(const std::string& file, const std::string&, const cut_options& options) {
-  return with_type(load_model(local_file(file), {.allow_effects = options.allow_effects}), options.dtype);
+expected<model> open_model(const built_in_model& what, const std::string&, const cut_options&) {
+  return load_model(what, local_path);
 }
-expected<operator_graph> open_graph(const torch::jit::Module& module, const std::string& name,
-                                    const cut_options& options) {
-  return with_type(make_model(module, name), options.dtype);
+expected<model> open_model(const std::string& file, const std::string& pipeline, const cut_options& options) {
+  if (is_model_folder(file, local_path)) return open_model(built_in_model{.weights = file}, pipeline, options);
+  return load_model(local_file(file), {.allow_effects = options.allow_effects});
 }
-expected<operator_graph> open_graph(const model& loaded, const std::string&, const cut_options& options) {
-  return with_type(loaded, options.dtype);
+expected<model> open_model(const torch::jit::Module& module, const std::string& name, const cut_options&) {
+  return make_model(module, name);
 }
-expected<operator_graph> open_graph(const std::vector<layer_spec>& layers, const std::string& name,
-                                    const cut_options& options) {
-  return graph_of_layers(layers, name, options.dtype);
+expected<model> open_model(const model& loaded, const std::string&, const cut_options&) {
+  return loaded;
+}
+
+expected<operator_graph> with_type(const operator_graph& graph, std::optional<c10::ScalarType> dtype) {
+  return dtype ? cast_weights(graph, *dtype) : expected<operator_graph>(graph);
 }
 
 expected<std::string> content_of(const layered_model& model) {
@@ -53,24 +58,50 @@ expected<void> model_source::check(const cut_options& options, const std::string
 }
 
 expected<layered_model_ptr> model_source::open(const cut_options& options, const std::string& pipeline) const {
-  auto graph = TROUPE_TRY(std::visit([&](const auto& source) { return open_graph(source, pipeline, options); }, from_));
-  return std::make_shared<layered_model>(std::move(graph), options.layers);
+  const auto graph = TROUPE_TRY(std::visit(
+      [&](const auto& source) -> expected<operator_graph> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
+          return graph_of_layers(source, pipeline, options.dtype);
+        } else {
+          const auto opened = TROUPE_TRY(open_model(source, pipeline, options));
+          return with_type(opened.graph(), options.dtype);
+        }
+      },
+      from_));
+  return std::make_shared<layered_model>(graph, options.layers);
 }
 
 std::vector<std::string> model_source::files() const {
   const auto* file = std::get_if<std::string>(&from_);
-  return file == nullptr ? std::vector<std::string>() : std::vector{*file};
+  const auto* built_in = std::get_if<built_in_model>(&from_);
+  if (file != nullptr && !is_model_folder(*file, local_path)) return {*file};
+  if (file == nullptr && built_in == nullptr) return {};
+  std::vector<std::string> names;
+  for (const auto& each : files_of(built_in != nullptr ? *built_in : built_in_model{.weights = *file}, local_path)) {
+    names.push_back(each.string());
+  }
+  return names;
 }
 
 expected<std::string> model_source::identity(const cut_options& options, const std::string& pipeline) const {
-  if (const auto* file = std::get_if<std::string>(&from_)) return sha256_of_file(*file, error_code::model_unreadable);
-  const auto model = TROUPE_TRY(open(options, pipeline));
-  return content_of(*model);
+  const std::vector<std::string> all = files();
+  if (all.size() == 1) return sha256_of_file(all.front(), error_code::model_unreadable);
+  if (all.empty()) {
+    const auto model = TROUPE_TRY(open(options, pipeline));
+    return content_of(*model);
+  }
+  sha256 hash;
+  for (const std::string& each : all) {
+    const std::string digest = TROUPE_TRY(sha256_of_file(each, error_code::model_unreadable));
+    hash.add(digest.data(), digest.size());
+  }
+  return hash.digest();
 }
 
 std::string model_source::name_or(const std::string& otherwise) const {
-  const auto* file = std::get_if<std::string>(&from_);
-  return file == nullptr ? otherwise : *file;
+  if (const auto* file = std::get_if<std::string>(&from_)) return *file;
+  const auto* built_in = std::get_if<built_in_model>(&from_);
+  return built_in != nullptr ? built_in->weights : otherwise;
 }
 
 }  // namespace troupe

@@ -178,7 +178,7 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
                         .dtype = dtype_of(options),
                         .allow_effects = options.allow_effects,
                         .allow_random = options.allow_random};
-  const auto model = TROUPE_TRY(model_source(options.model).open(how, "stage"));
+  const auto model = TROUPE_TRY(model_of(options).open(how, "stage"));
   plan_report plan;
   plan.threads = resolve_threads(options, cores);
   plan.cut_cost_seconds_per_byte = cut_cost_of(options.run.workers);
@@ -190,7 +190,7 @@ expected<plan_report> make_plan(const eval_options& options, std::uint32_t cores
   plan.runs_plain = places.choice.runs_plain;
   plan.notes = places.choice.notes;
   plan.warnings = places.choice.warnings;
-  plan.model = options.model;
+  plan.model = model_name(options);
   plan.data = found ? found->data : "";
   plan.partition = options.partition;
   plan.cut_by = places.cut_by;

@@ -7,6 +7,7 @@
 
 #include "messages/limits.hpp"
 #include "program/run/fault_blame.hpp"
+#include "program/topology/eval_topology.hpp"
 #include "runtime/fault/fault_shape.hpp"
 
 namespace troupe {
@@ -193,7 +194,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   auto computed = parts_.call->result(outcome);
   if (!computed) return computed;
   run_result result = std::move(*computed);
-  result.model = parts_.config.model;
+  result.model = model_name(parts_.config);
   result.config = parts_.config;
   const assembly& engines = running().engines();
   result.cut_by = parts_.stages.cut_by;

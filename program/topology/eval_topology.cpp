@@ -12,12 +12,21 @@ std::optional<c10::ScalarType> dtype_of(const eval_options& options) {
   return found == c10::ScalarType::Undefined ? std::nullopt : std::optional(found);
 }
 
+model_source model_of(const eval_options& options) {
+  if (options.weights.empty() && !options.not_strict) return options.model;
+  return built_in_model{.arch = options.arch, .weights = model_name(options), .not_strict = options.not_strict};
+}
+
+const std::string& model_name(const eval_options& options) {
+  return options.weights.empty() ? options.model : options.weights;
+}
+
 topology topology_of(const eval_options& options, const eval_objects& objects) {
   std::vector<metric_choice> metrics(options.metrics.begin(), options.metrics.end());
   metrics.insert(metrics.end(), objects.metrics.begin(), objects.metrics.end());
   topology made;
   made.source("loader", objects.data ? data_choice(objects.data) : data_choice(options.data))
-      .pipeline("stage", options.model,
+      .pipeline("stage", model_of(options),
                 {.stages = options.stages,
                  .replicas = options.replicas,
                  .partition = options.partition,

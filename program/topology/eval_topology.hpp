@@ -9,6 +9,10 @@ namespace troupe {
 /// What `troupe eval` runs: source "loader", pipeline "stage", sink "metrics".
 [[nodiscard]] topology topology_of(const eval_options& options, const eval_objects& objects = {});
 
+/// The model that the options name, and what it is called in results: the file of the model or of the weights.
+[[nodiscard]] model_source model_of(const eval_options& options);
+[[nodiscard]] const std::string& model_name(const eval_options& options);
+
 /// The type that eval_options::dtype names, which is one of the table of options; nothing for "auto".
 [[nodiscard]] std::optional<c10::ScalarType> dtype_of(const eval_options& options);
 

@@ -76,7 +76,14 @@ expected<void> check_together(const resolved_options& resolved) {
 }
 
 expected<void> check_model_given(const resolved_options& resolved) {
-  return check_present(resolved.options.model, "model");
+  const eval_options& options = resolved.options;
+  if (!options.model.empty() && !options.weights.empty()) {
+    return fail(error_code::flags_contradict, source_of(resolved, "weights"), "a model is given, too",
+                "leave out --model, or --arch and --weights");
+  }
+  if (!options.weights.empty()) return check_present(options.arch, "arch");
+  if (!options.arch.empty()) return check_present(options.weights, "weights");
+  return check_present(options.model, "model");
 }
 
 }  // namespace troupe

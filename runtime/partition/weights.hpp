@@ -34,7 +34,7 @@ expected<void> check_weights(std::span<const double> weights, std::string_view w
 /// "1,2,0.5" as the command line takes weights. E0513 with the field that is none.
 expected<std::vector<double>> parse_weights(std::string_view text);
 
-/// `plan --weights`: a bare list of weights, cut by uniform, balanced, profile (weights as seconds) or explicit
+/// `plan --layer-weights`: a bare list of weights, cut by uniform, balanced, profile (weights as seconds) or explicit
 /// boundaries. The one place where parts may be empty. E0104 for methods that need a model or boundaries that do not
 /// fit `parts`.
 expected<part_boundaries> partition_weights(const partition_method& method, std::span<const double> weights,

@@ -19,7 +19,7 @@ words eval_data(const std::string& data) {
   return {"eval", "--model", "good.pt", "--data", data};
 }
 words plan_weights(const std::string& weights, const words& more) {
-  words all = {"plan", "--weights", weights};
+  words all = {"plan", "--layer-weights", weights};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -134,10 +134,25 @@ const std::vector<bad_input> values = {
      "E0103",
      "2 stage replicas, and 1 slots"},
     {"plan_without_hostfile", {"plan", "--model", "good.pt", "--include", "w0"}, {}, usage, "E0105", "--hostfile"},
-    {"weights_and_model", plan_weights("1,2", {"--model", "good.pt"}), {}, usage, "E0104", "--weights and --model"},
-    {"weights_and_replicas", plan_weights("1,2", {"--replicas", "2"}), {}, usage, "E0104", "--weights and --replicas"},
-    {"weights_and_svg", plan_weights("1,2", {"--svg", "x.svg"}), {}, usage, "E0104", "--weights and --svg"},
-    {"weights_and_nodes", plan_weights("1,2", {"-H", "one_slot"}), {}, usage, "E0104", "--weights and --hostfile"},
+    {"weights_and_model",
+     plan_weights("1,2", {"--model", "good.pt"}),
+     {},
+     usage,
+     "E0104",
+     "--layer-weights and --model"},
+    {"weights_and_replicas",
+     plan_weights("1,2", {"--replicas", "2"}),
+     {},
+     usage,
+     "E0104",
+     "--layer-weights and --replicas"},
+    {"weights_and_svg", plan_weights("1,2", {"--svg", "x.svg"}), {}, usage, "E0104", "--layer-weights and --svg"},
+    {"weights_and_nodes",
+     plan_weights("1,2", {"-H", "one_slot"}),
+     {},
+     usage,
+     "E0104",
+     "--layer-weights and --hostfile"},
     {"plan_with_trace",
      {"plan", "--model", "good.pt", "--trace"},
      {},

@@ -128,7 +128,7 @@ TEST(simulate, shows_its_progress_and_says_nothing_of_partial_where_it_is_whole)
 
 TEST(plan, cuts_bare_weights) {
   const auto cut = [](std::vector<std::string> more) {
-    std::vector<std::string> all = {"plan", "--json", "--weights"};
+    std::vector<std::string> all = {"plan", "--json", "--layer-weights"};
     all.insert(all.end(), more.begin(), more.end());
     return good(all).out;
   };
@@ -338,8 +338,12 @@ TEST(doctor, json_has_the_libraries_for_gpus_or_null) {
 }
 
 TEST(output, that_cannot_be_written_is_an_error_of_every_command) {
-  for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {"--help"}, {"--version"}, {"explain"}, {"eval", "--help"}, {"print-config"}, {"plan", "--weights", "1"}}) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"--help"},
+                                                                     {"--version"},
+                                                                     {"explain"},
+                                                                     {"eval", "--help"},
+                                                                     {"print-config"},
+                                                                     {"plan", "--layer-weights", "1"}}) {
     program_call call{.arguments = arguments};
     call.stdout_file = "/dev/full";
     const auto outcome = run_troupe(call);
