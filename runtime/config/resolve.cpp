@@ -7,6 +7,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/config/config_file.hpp"
+#include "runtime/config/option_names.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 extern char** environ;  // POSIX: declared by no header without _GNU_SOURCE.

@@ -49,12 +49,12 @@ struct operator_graph {
   std::string file;
   std::shared_ptr<torch::jit::Graph> graph;
   /// One per input of the graph.
-  std::vector<graph_input> inputs;
+  std::vector<graph_input> inputs = {};
   /// One per output of the graph: a single tensor has the empty name, members of a tuple have their positions, members
   /// of a dict or of a dataclass their names.
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs = {};
   /// The constants that are parameters or buffers, by the address of the tensor that the graph holds.
-  std::unordered_map<const c10::TensorImpl*, weight_kind> weights;
+  std::unordered_map<const c10::TensorImpl*, weight_kind> weights = {};
   /// The first input of a graph that writes attributes of its own module, as code with a state does. It cannot be cut.
   std::optional<c10::IValue> state = std::nullopt;
 };

@@ -118,8 +118,7 @@ std::int64_t is_channels_last(const at::Tensor& x) {
 at::Tensor run_convolution(const at::Tensor& given, const packed_pointer& w, bool has_relu) {
   const at::Tensor x = given.dim() == 3 ? given.unsqueeze(0) : given;
   const auto sizes = sizes_of(x, *w);
-  const at::Tensor y =
-      x.numel() == 0 ? bias_alone(sizes, w->form, has_relu) : convolve(in_channels_last(x), *w, has_relu);
+  at::Tensor y = x.numel() == 0 ? bias_alone(sizes, w->form, has_relu) : convolve(in_channels_last(x), *w, has_relu);
   if (given.dim() == 4) return y;
   // A flattening could tell the orders apart.
   return is_channels_last(given) == 1 ? y.squeeze(0) : y.contiguous().squeeze(0);

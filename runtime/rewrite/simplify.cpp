@@ -100,7 +100,7 @@ std::string name_without_writing(const Node& node, const known_values& known) {
   static constexpr std::array<std::string_view, 4> arithmetic = {"aten::add_", "aten::sub_", "aten::mul_",
                                                                  "aten::div_"};
   const std::string name = node.kind().toQualString();
-  const std::string without = name.substr(0, name.size() - 1);
+  std::string without = name.substr(0, name.size() - 1);
   if (std::ranges::find(elementwise, name) != elementwise.end()) return without;
   if (std::ranges::find(arithmetic, name) == arithmetic.end() || !known.is_float32(node.input(0))) return "";
   const bool fits = known.is_float32(node.input(1)) || constant_number(node.input(1)).has_value();
