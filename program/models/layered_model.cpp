@@ -85,7 +85,7 @@ std::vector<at::Tensor> layered_model::tensors() const {
   std::vector<at::Tensor> all;
   for (const torch::jit::Node* step : steps_of(graph)) {
     each_constant(*step, [&](const at::Tensor& one) {
-      if (plain_->model().weights.contains(one.unsafeGetTensorImpl())) all.push_back(one);
+      if (plain_->model().weights.find(one) != nullptr) all.push_back(one);
     });
   }
   const std::vector<at::Tensor> of_code = tensors_of_code_layers(graph);

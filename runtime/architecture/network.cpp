@@ -53,7 +53,7 @@ tensor_value network::weight(const std::string& whole_name, at::IntArrayRef size
   const at::Tensor tensor = weights_.take(whole_name, sizes);
   const auto [known, is_new] = known_.try_emplace(whole_name, nullptr);
   if (is_new) {
-    made_.weights.emplace(tensor.unsafeGetTensorImpl(), kind);
+    made_.weights.add(whole_name, tensor, kind);
     known->second = made_.graph->insertConstant(tensor);
   }
   return known->second;

@@ -38,7 +38,7 @@ expected<kept_value> add_weight(operator_graph& made, value_names& names, const 
   const std::string own = TROUPE_TRY(TROUPE_TRY(spec.at(kind.name_key)).text());
   if (kind.counts_as) {
     const bool is_frozen = *kind.counts_as == weight_kind::trainable && !is_trained;
-    made.weights.emplace(weight.unsafeGetTensorImpl(), is_frozen ? weight_kind::frozen : *kind.counts_as);
+    made.weights.add(own, weight, is_frozen ? weight_kind::frozen : *kind.counts_as);
   }
   torch::jit::Value* const value = made.graph->insertConstant(weight);
   TROUPE_TRY(names.give(TROUPE_TRY(TROUPE_TRY(spec.at("arg")).at("name")), value));

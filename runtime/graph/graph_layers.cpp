@@ -218,15 +218,15 @@ void count_weights(const operator_graph& model, std::vector<graph_layer>& layers
   for (graph_layer& layer : layers) {
     std::unordered_set<const c10::TensorImpl*> seen;
     const auto count = [&](const at::Tensor& tensor) {
-      const auto known = model.weights.find(tensor.unsafeGetTensorImpl());
-      if (known == model.weights.end() || !seen.insert(tensor.unsafeGetTensorImpl()).second) return;
-      if (known->second == weight_kind::buffer) {
+      const graph_weight* const known = model.weights.find(tensor);
+      if (known == nullptr || !seen.insert(tensor.unsafeGetTensorImpl()).second) return;
+      if (known->kind == weight_kind::buffer) {
         layer.buffer_bytes += tensor.nbytes();
         return;
       }
       layer.parameters += static_cast<std::uint64_t>(tensor.numel());
       layer.parameter_bytes += tensor.nbytes();
-      if (known->second == weight_kind::trainable) layer.trainable += static_cast<std::uint64_t>(tensor.numel());
+      if (known->kind == weight_kind::trainable) layer.trainable += static_cast<std::uint64_t>(tensor.numel());
     };
     for (std::size_t step = layer.begin; step < layer.end; ++step) each_constant(*steps[step], count);
   }

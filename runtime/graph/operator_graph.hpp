@@ -6,11 +6,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/ir/ir.h>
+
+#include "runtime/graph/graph_weights.hpp"
 
 namespace troupe {
 
@@ -31,9 +32,6 @@ struct graph_input {
   std::optional<std::int64_t> fixed_batch = std::nullopt;
 };
 
-/// What a constant tensor is in the model.
-enum class weight_kind : std::uint8_t { trainable, frozen, buffer };
-
 /// A model as one straight line of operators, whatever file it comes from. What front ends (TorchScript, .pt2, layers
 /// in code) make, rewrites change, and the partition cuts.
 ///
@@ -53,8 +51,8 @@ struct operator_graph {
   /// One per output of the graph: a single tensor has the empty name, members of a tuple have their positions, members
   /// of a dict or of a dataclass their names.
   std::vector<std::string> outputs = {};
-  /// The constants that are parameters or buffers, by the address of the tensor that the graph holds.
-  std::unordered_map<const c10::TensorImpl*, weight_kind> weights = {};
+  /// Parameters and buffers: constants of the graph, but for those that no operator reads.
+  graph_weights weights = {};
   /// The first input of a graph that writes attributes of its own module, as code with a state does. It cannot be cut.
   std::optional<c10::IValue> state = std::nullopt;
 };

@@ -156,25 +156,23 @@ class lowering {
   at::Tensor detached(const at::Tensor& tensor) {
     at::Tensor& made = detached_[tensor.unsafeGetTensorImpl()];
     if (made.defined()) return made;
-    made = tensor.detach();
-    if (const auto kind = kinds_.find(tensor.unsafeGetTensorImpl()); kind != kinds_.end())
-      into_.weights.emplace(made.unsafeGetTensorImpl(), kind->second);
-    return made;
+    return made = tensor.detach();
   }
 
   void note_weights(const torch::jit::Module& module) {
-    for (const torch::jit::Module& each : module.modules()) {
+    for (const auto& named : module.named_modules()) {
+      const torch::jit::Module& each = named.value;
+      const std::string& path = named.name;
       const auto object = each._ivalue();
       for (std::size_t slot = 0; slot < object->slots().size(); ++slot) {
         const c10::IValue& value = object->getSlot(slot);
-        if (!value.isTensor() || !value.toTensor().defined()) continue;
-        const at::Tensor& tensor = value.toTensor();
-        if (each.type()->is_parameter(slot)) {
-          kinds_.emplace(tensor.unsafeGetTensorImpl(),
-                         tensor.requires_grad() ? weight_kind::trainable : weight_kind::frozen);
-        } else if (each.type()->is_buffer(slot)) {
-          kinds_.emplace(tensor.unsafeGetTensorImpl(), weight_kind::buffer);
-        }
+        const bool is_parameter = each.type()->is_parameter(slot);
+        if (!value.isTensor() || !value.toTensor().defined() || !(is_parameter || each.type()->is_buffer(slot)))
+          continue;
+        const std::string& name = each.type()->getAttributeName(slot);
+        const weight_kind trained = value.toTensor().requires_grad() ? weight_kind::trainable : weight_kind::frozen;
+        into_.weights.add(path.empty() ? name : path + "." + name, detached(value.toTensor()),
+                          is_parameter ? trained : weight_kind::buffer);
       }
     }
   }
@@ -186,7 +184,6 @@ class lowering {
   std::set<std::string> written_;
   std::map<std::pair<const void*, std::string>, Value*> constants_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> detached_;
-  std::unordered_map<const c10::TensorImpl*, weight_kind> kinds_;
   std::uint64_t nodes_ = 0;
 };
 

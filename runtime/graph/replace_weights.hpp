@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+
+#include <ATen/core/Tensor.h>
+
+#include "runtime/graph/operator_graph.hpp"
+
+namespace troupe {
+
+/// A model with other tensors in the place of its weights: those that `give` returns, which may be the weight itself.
+/// It is called once for each tensor, in the order of model.weights, so that tied weights stay one tensor. The model
+/// that is given is not changed.
+operator_graph replace_weights(const operator_graph& model,
+                               const std::function<at::Tensor(const graph_weight& weight)>& give);
+
+}  // namespace troupe
