@@ -109,6 +109,7 @@ struct cut_options {
 };
 
 class layered_model;
+struct kept_layers;
 
 /// Where the model of a pipeline comes from: a file or folder, weights of a built-in architecture, a module in memory,
 /// a loaded model, or layers that are built where they run. Whatever makes one of these makes a source. A value: a copy
@@ -124,9 +125,10 @@ class model_source {
   /// For the library alone, as all below; `pipeline` is the name in errors. E0104 for options that this kind of source
   /// cannot obey.
   [[nodiscard]] expected<void> check(const cut_options& options, const std::string& pipeline) const;
-  /// Opens, and casts, the model. Errors: load_model(), make_model(), build_layers().
-  [[nodiscard]] expected<std::shared_ptr<layered_model>> open(const cut_options& options,
-                                                              const std::string& pipeline) const;
+  /// Opens, and casts, the model; with `kept`, the weights of these layers alone. Errors: load_model(), make_model(),
+  /// build_layers().
+  [[nodiscard]] expected<std::shared_ptr<layered_model>> open(const cut_options& options, const std::string& pipeline,
+                                                              const kept_layers* kept = nullptr) const;
   /// What open() reads, by the paths that the driver knows: other nodes get these files, workers compare them with
   /// those of the driver. Empty for a model that is in memory.
   [[nodiscard]] std::vector<std::string> files() const;

@@ -17,6 +17,7 @@
 #include "runtime/model/random_code.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/rewrite/bit_dependence.hpp"
+#include "runtime/rewrite/needed_weights.hpp"
 #include "runtime/rewrite/rewrite_graph.hpp"
 #include "runtime/tensor/faithful_copy.hpp"
 #include "runtime/tensor/torch_threads.hpp"
@@ -189,6 +190,10 @@ expected<std::vector<graph_values>> layered_model::inputs_of(const std::vector<s
                                                              const graph_values& micro_batch,
                                                              const std::stop_token& stop) const {
   return inputs_of_parts(running(), boundaries, micro_batch, stop);
+}
+
+bool layered_model::lacks_weights(std::size_t begin, std::size_t end) const {
+  return troupe::lacks_weights(*running().part(begin, end).graph);
 }
 
 expected<std::shared_ptr<stage_body>> layered_model::make_body(std::size_t begin, std::size_t end,

@@ -34,6 +34,14 @@ struct part_options {
   c10::Device device = c10::DeviceType::CPU;
 };
 
+/// What a process needs of a model, whose other weights it neither reads nor changes.
+struct kept_layers {
+  /// As bind() gets them.
+  std::set<std::string> inputs;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
 /// A fault of a layer.
 struct layer_finding {
   std::size_t layer = 0;
@@ -95,6 +103,8 @@ class layered_model {
   [[nodiscard]] expected<std::vector<graph_values>> inputs_of(const std::vector<std::size_t>& boundaries,
                                                               const graph_values& micro_batch,
                                                               const std::stop_token& stop) const;
+  /// Whether these layers, rewritten, need a weight that was not kept when the model was opened.
+  [[nodiscard]] bool lacks_weights(std::size_t begin, std::size_t end) const;
   /// The body of the layers [begin, end). E0504 for layers of code that cannot be moved, or were to another device.
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
                                                                 const part_options& options) const;

@@ -10,6 +10,7 @@
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/model/cast_weights.hpp"
 #include "runtime/model/code_layers.hpp"
+#include "runtime/rewrite/needed_weights.hpp"
 #include <troupe/topology.hpp>
 
 namespace troupe {
@@ -33,8 +34,18 @@ expected<model> open_model(const model& loaded, const std::string&, const cut_op
   return loaded;
 }
 
-expected<operator_graph> with_type(const operator_graph& graph, std::optional<c10::ScalarType> dtype) {
-  return dtype ? cast_weights(graph, *dtype) : expected<operator_graph>(graph);
+/// Weights that are not kept are not cast either: they have no memory.
+expected<operator_graph> with_options(operator_graph graph, const cut_options& options, const kept_layers* kept) {
+  if (kept != nullptr) {
+    layered_model whole(std::move(graph), options.layers);
+    whole.bind(kept->inputs);
+    if (kept->end > whole.layers().size()) {
+      return fail(error_code::worker_mismatch, whole.name(), "it has fewer layers than the driver's",
+                  "leave the model's file alone while it is evaluated");
+    }
+    graph = with_weights_of(whole.plain(), kept->begin, kept->end);
+  }
+  return options.dtype ? cast_weights(graph, *options.dtype) : expected<operator_graph>(std::move(graph));
 }
 
 expected<std::string> content_of(const layered_model& model) {
@@ -57,18 +68,19 @@ expected<void> model_source::check(const cut_options& options, const std::string
   return {};
 }
 
-expected<layered_model_ptr> model_source::open(const cut_options& options, const std::string& pipeline) const {
-  const auto graph = TROUPE_TRY(std::visit(
+expected<layered_model_ptr> model_source::open(const cut_options& options, const std::string& pipeline,
+                                               const kept_layers* kept) const {
+  auto graph = TROUPE_TRY(std::visit(
       [&](const auto& source) -> expected<operator_graph> {
         if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
           return graph_of_layers(source, pipeline, options.dtype);
         } else {
           const auto opened = TROUPE_TRY(open_model(source, pipeline, options));
-          return with_type(opened.graph(), options.dtype);
+          return with_options(opened.graph(), options, kept);
         }
       },
       from_));
-  return std::make_shared<layered_model>(graph, options.layers);
+  return std::make_shared<layered_model>(std::move(graph), options.layers);
 }
 
 std::vector<std::string> model_source::files() const {

@@ -43,6 +43,31 @@ device_tools tools_later(const std::shared_ptr<worker_state>& state) {
           .ipc = [tools] { return tools().and_then([](const device_tools& has) { return has.ipc(); }); }};
 }
 
+/// Where the assignment cuts the pipeline.
+cut_places places_of(const worker_assignment& to, const cut_request& request, std::uint32_t part,
+                     const payload_ptr& warm_up) {
+  cut_places places{.boundaries = {to.boundaries.begin(), to.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
+  places.warm_up.resize(request.stages);
+  places.warm_up.at(part) = warm_up_of(warm_up, to.incarnation > 0);
+  places.inputs = to.inputs;
+  places.choice.runs_plain = to.runs_plain == 1;
+  return places;
+}
+
+/// The pipeline's model with the weights of one part, or, where its rewritten form needs others, with all of them.
+expected<cut_model> open_part(const cut_pipeline& asked, const cut_node& part, const cut_request& request,
+                              const cut_places& places) {
+  if (part.part + 1 >= places.boundaries.size() || places.boundaries[part.part] > places.boundaries[part.part + 1]) {
+    return fail(error_code::wire_malformed, "worker_assignment.boundaries", "they are not those of the pipeline");
+  }
+  const kept_layers kept{.inputs = {places.inputs.begin(), places.inputs.end()},
+                         .begin = places.boundaries[part.part],
+                         .end = places.boundaries[part.part + 1]};
+  auto made = TROUPE_TRY(cut_at(TROUPE_TRY(asked.model.open(asked.options, part.pipeline, &kept)), request, places));
+  if (!made.model->lacks_weights(kept.begin, kept.end)) return made;
+  return cut_at(TROUPE_TRY(asked.model.open(asked.options, part.pipeline)), request, places);
+}
+
 /// The body that an assignment speaks of: what start_topology() makes in one process. With the model that the worker
 /// has loaded as a spare, if it has it.
 expected<std::shared_ptr<stage_body>> make_assigned_body(const checked_run& run, const worker_assignment& to,
@@ -53,17 +78,11 @@ expected<std::shared_ptr<stage_body>> make_assigned_body(const checked_run& run,
   auto prepared = spare.take(part == nullptr ? std::string() : part->pipeline);
   if (part == nullptr) return bodies.make(to.address);
   const cut_pipeline& asked = run.parts().pipelines.at(part->pipeline);
-  auto model = TROUPE_TRY(prepared ? expected<layered_model_ptr>(std::move(prepared))
-                                   : asked.model.open(asked.options, part->pipeline));
   cut_request request = bodies.request_of(asked);
   request.threads = to.threads;
-  cut_places places{.boundaries = {to.boundaries.begin(), to.boundaries.end()}, .warm_up = {}, .activation_bytes = 0};
-  places.warm_up.resize(request.stages);
-  places.warm_up.at(part->part) = warm_up_of(warm_up, to.incarnation > 0);
-  places.inputs = to.inputs;
-  places.choice.runs_plain = to.runs_plain == 1;
-  auto made = TROUPE_TRY(cut_at(std::move(model), request, std::move(places)));
-  bodies.add(part->pipeline, std::move(made));
+  const cut_places places = places_of(to, request, part->part, warm_up);
+  bodies.add(part->pipeline, TROUPE_TRY(prepared ? cut_at(std::move(prepared), request, places)
+                                                 : open_part(asked, *part, request, places)));
   return bodies.make(to.address);
 }
 

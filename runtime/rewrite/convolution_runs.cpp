@@ -48,7 +48,7 @@ std::optional<convolution_form> read_convolution(const Node& node) {
   const auto layer = read_weighted_layer(node);
   if (!layer || layer->spatial != 2 || layer->is_transposed || node.inputs().size() < 7) return std::nullopt;
   const at::Tensor& weight = layer->weight;
-  const bool fits = weight.scalar_type() == at::kFloat && weight.device().is_cpu() && weight.numel() > 0 &&
+  const bool fits = weight.scalar_type() == at::kFloat && (weight.is_cpu() || weight.is_meta()) && weight.numel() > 0 &&
                     weight.suggest_memory_format() == at::MemoryFormat::Contiguous;
   const auto stride = constant_ints(node.input(3));
   const auto padding = constant_ints(node.input(4));

@@ -1,6 +1,7 @@
 #include "runtime/rewrite/fold_channel_maps.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include <ATen/Functions.h>
@@ -162,6 +163,13 @@ class channel_map_folding {
 };
 
 }  // namespace
+
+bool may_be_channel_map(const Node& node) {
+  constexpr std::array kinds = {"aten::batch_norm", "aten::_native_batch_norm_legit_no_training",
+                                "aten::mul",        "aten::div",
+                                "aten::add",        "aten::sub"};
+  return std::ranges::any_of(kinds, [&](const char* kind) { return has_kind(node, kind); });
+}
 
 void fold_channel_maps(Graph& graph, rewrite_report& report) {
   channel_map_folding(graph, report).run();

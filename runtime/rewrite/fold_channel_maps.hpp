@@ -24,6 +24,11 @@ namespace troupe {
 ///
 /// Whether a convolution's input is in batches is not in the graph, unless an operator before tells. Where it matters,
 /// the convolution gets its input through troupe::of_rank, which refuses an input without the dimension of the batch.
+///
+/// Weights without memory (needed_weights.hpp) stay so, and count as finite.
 void fold_channel_maps(torch::jit::Graph& graph, rewrite_report& report);
+
+/// Whether the node is of a kind that can become part of a layer in front.
+bool may_be_channel_map(const torch::jit::Node& node);
 
 }  // namespace troupe

@@ -23,6 +23,9 @@ class packed_convolution : public torch::CustomClassHolder {
     given_ = as_given.weight;
   }
 
+  /// Before weight_for() is called.
+  [[nodiscard]] bool lacks_memory() const { return given_.defined() && given_.is_meta(); }
+
   const at::Tensor& weight_for(const at::Tensor& x) const {
     std::call_once(is_packed_, [&] {
       packed_ = reorder(x);
@@ -161,6 +164,11 @@ TORCH_LIBRARY_FRAGMENT(troupe, library) {
 
 c10::IValue pack_convolution(const convolution_form& form) {
   return c10::IValue(c10::make_intrusive<packed_convolution>(form));
+}
+
+bool is_convolution_without_weights(const c10::IValue& constant) {
+  const bool is_one = constant.isCustomClass() && constant.type() == c10::getCustomClassType<packed_pointer>();
+  return is_one && constant.toCustomClass<packed_convolution>()->lacks_memory();
 }
 
 bool can_pack_convolutions() {

@@ -37,6 +37,9 @@ struct convolution_form {
 /// order, too. The second one gives x itself for 1, and x in contiguous order for 0.
 c10::IValue pack_convolution(const convolution_form& form);
 
+/// Whether this is such a constant, whose weights have no memory (needed_weights.hpp).
+bool is_convolution_without_weights(const c10::IValue& constant);
+
 /// Whether this LibTorch has oneDNN for this processor, and it is not switched off.
 bool can_pack_convolutions();
 

@@ -40,6 +40,9 @@ class packed_linear_constant : public torch::CustomClassHolder {
  public:
   packed_linear_constant(at::Tensor weight, at::Tensor bias) : weight_(std::move(weight)), bias_(std::move(bias)) {}
 
+  /// Before weights() is called.
+  [[nodiscard]] bool lacks_memory() const { return weight_.defined() && weight_.is_meta(); }
+
   /// Threads: any.
   const packed_weights& weights() const {
     std::call_once(is_packed_, [this] {
@@ -104,11 +107,18 @@ TORCH_LIBRARY_FRAGMENT(troupe, library) {
 }  // namespace
 
 bool can_pack_linear(const at::Tensor& weight, const at::Tensor& bias) {
-  if (!is_dense_cpu(weight) || weight.dim() != 2 || !is_packed_type(weight.scalar_type())) return false;
+  if (!(is_dense_cpu(weight) || weight.is_meta()) || weight.dim() != 2 || !is_packed_type(weight.scalar_type()))
+    return false;
   if (weight.numel() == 0 || weight.nbytes() > weight.storage().nbytes()) return false;
   if (!bias.defined()) return true;
-  return is_dense_cpu(bias) && bias.dim() == 1 && bias.size(0) == weight.size(0) &&
+  return (is_dense_cpu(bias) || bias.is_meta()) && bias.dim() == 1 && bias.size(0) == weight.size(0) &&
          bias.scalar_type() == weight.scalar_type();
+}
+
+bool is_linear_without_weights(const c10::IValue& constant) {
+  using pointer = c10::intrusive_ptr<packed_linear_constant>;
+  const bool is_one = constant.isCustomClass() && constant.type() == c10::getCustomClassType<pointer>();
+  return is_one && constant.toCustomClass<packed_linear_constant>()->lacks_memory();
 }
 
 c10::IValue pack_linear(const at::Tensor& weight, const at::Tensor& bias) {

@@ -20,7 +20,11 @@ namespace troupe {
 /// contiguous [..., N] of that type; c10::Error with both sizes for other shapes and types. It has no gradient.
 c10::IValue pack_linear(const at::Tensor& weight, const at::Tensor& bias);
 
-/// Whether pack_linear() takes such a weight and bias.
+/// Whether pack_linear() takes such a weight and bias. Also those of the meta device (needed_weights.hpp), with which
+/// the operator fails.
 bool can_pack_linear(const at::Tensor& weight, const at::Tensor& bias);
+
+/// Whether this is such a constant, whose weights have no memory.
+bool is_linear_without_weights(const c10::IValue& constant);
 
 }  // namespace troupe

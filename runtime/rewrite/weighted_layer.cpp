@@ -86,6 +86,11 @@ std::optional<weighted_layer> read_weighted_layer(const Node& node) {
 std::optional<weighted_layer> scaled(const weighted_layer& layer, const at::Tensor& factor, const at::Tensor& shift) {
   weighted_layer made = layer;
   const at::ScalarType type = layer.weight.scalar_type();
+  if (layer.weight.is_meta() || factor.is_meta() || shift.is_meta()) {
+    made.weight = layer.weight.to(c10::kMeta);
+    made.bias = at::empty({layer.channels()}, made.weight.options());
+    return made;
+  }
   made.weight = finite_as(scaled_weight(layer, factor), type);
   made.bias = finite_as(layer.bias.defined() ? layer.bias.to(at::kDouble) * factor + shift : shift, type);
   if (!made.weight.defined() || !made.bias.defined()) return std::nullopt;
