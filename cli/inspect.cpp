@@ -42,7 +42,7 @@ expected<exit_status> run_inspect(const arguments& given) {
   std::string data;
   bool as_json = false;
   model_loading how;
-  built_in_model built_in;
+  model_with_weights built_in;
   parser reader("inspect", "Show the layers of a model, and what crosses a cut between them.",
                 "  troupe inspect data/mnist/lenet.pt\n"
                 "  troupe inspect data/cifar10/resnet20.pt --data cifar10:data/cifar10\n");

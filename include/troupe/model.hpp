@@ -31,11 +31,12 @@ class model {
 /// Loads a TorchScript file (.pt) or an archive of torch.export (.pt2). forward takes tensors, by the names of its
 /// arguments, and gives a tensor, or tuples, lists and dicts of tensors. Errors: E0201 to E0207 and E0212 to E0214 the
 /// file; E0210 LibTorch cannot load it; E0208 a forward of another form; E0217 a part that is not supported. A folder
-/// with a config.json is a built_in_model. Threads: any.
+/// with a config.json is a model_with_weights. Threads: any.
 expected<model> load_model(const std::filesystem::path& file, const model_loading& how = {});
-/// Loads weights of an architecture that is built in. Errors: load_weights(); E0218 the weights do not fit, E0219 the
-/// architecture is not known. Threads: any.
-expected<model> load_model(const built_in_model& what, const file_locator& locate = {});
+/// Loads a model and the weights for it. Errors: those of load_model() and load_weights(); E0218 the weights do not
+/// fit, E0219 the architecture is not known. Threads: any.
+expected<model> load_model(const model_with_weights& what, const model_loading& how = {},
+                           const file_locator& locate = {});
 
 /// The model of a module that is in memory already, which is put into eval mode; `name` stands for the file in errors.
 expected<model> make_model(const torch::jit::Module& module, std::string name);

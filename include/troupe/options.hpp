@@ -97,12 +97,12 @@ struct run_options {
 /// An evaluation of a model's file, as `troupe eval` runs it. Names are those of the command line and TOML, with
 /// underscores. Defaults are defined here and in run_options only.
 struct eval_options {
-  /// A file or a folder; empty where `weights` are given.
+  /// A file or a folder; empty where an architecture is given.
   std::string model;
-  /// Weights of the architecture `arch`, which is built in (built_in_model); empty where a model is given.
+  /// Weights for `arch`, or in place of those of the model's file, and the architecture, as model_with_weights has
+  /// them.
   std::string weights = {};
   std::string arch = {};
-  /// As built_in_model has it.
   bool not_strict = false;
   std::string data;
   std::uint32_t stages = 1;

@@ -116,7 +116,8 @@ struct kept_layers;
 /// shares the modules.
 class model_source {
  public:
-  using alternatives = std::variant<std::string, built_in_model, torch::jit::Module, model, std::vector<layer_spec>>;
+  using alternatives =
+      std::variant<std::string, model_with_weights, torch::jit::Module, model, std::vector<layer_spec>>;
   template <class Source>
   requires(!std::is_same_v<Source, model_source> && std::is_constructible_v<alternatives, Source>)
       model_source(Source from)

@@ -43,13 +43,16 @@ expected<state_dict> load_weights(const std::filesystem::path& file, const file_
 /// The files that load_weights() reads, as far as they are there.
 std::vector<std::filesystem::path> files_of_weights(const std::filesystem::path& file, const file_locator& locate = {});
 
-/// Weights of an architecture that is built in (docs/weights.md).
-struct built_in_model {
-  /// "resnet20-cifar". Empty: `weights` is a folder of Hugging Face's transformers, and its config.json says it.
-  std::string arch = {};
+/// A model whose weights are in a file of their own (docs/weights.md). Its operators come from an architecture that is
+/// built in, from the file of a model, whose own weights are replaced, or, with neither, from the config.json in the
+/// folder `weights`, as Hugging Face's transformers write it.
+struct model_with_weights {
+  std::string arch = {};   ///< "resnet20-cifar"
+  std::string model = {};  ///< a file of TorchScript or torch.export
   /// A file or folder for load_weights().
   std::string weights;
-  /// Takes weights with tensors that no layer needs; otherwise they are E0218.
+  /// Takes weights with tensors that no layer needs. Those of a `model` that the file lacks then stay as they are.
+  /// Without it both are E0218.
   bool not_strict = false;
 };
 

@@ -20,11 +20,11 @@ std::filesystem::path local_path(const std::filesystem::path& path) {
   return local_file(path.string());
 }
 
-expected<model> open_model(const built_in_model& what, const std::string&, const cut_options&) {
-  return load_model(what, local_path);
+expected<model> open_model(const model_with_weights& what, const std::string&, const cut_options& options) {
+  return load_model(what, {.allow_effects = options.allow_effects}, local_path);
 }
 expected<model> open_model(const std::string& file, const std::string& pipeline, const cut_options& options) {
-  if (is_model_folder(file, local_path)) return open_model(built_in_model{.weights = file}, pipeline, options);
+  if (is_model_folder(file, local_path)) return open_model(model_with_weights{.weights = file}, pipeline, options);
   return load_model(local_file(file), {.allow_effects = options.allow_effects});
 }
 expected<model> open_model(const torch::jit::Module& module, const std::string& name, const cut_options&) {
@@ -85,11 +85,12 @@ expected<layered_model_ptr> model_source::open(const cut_options& options, const
 
 std::vector<std::string> model_source::files() const {
   const auto* file = std::get_if<std::string>(&from_);
-  const auto* built_in = std::get_if<built_in_model>(&from_);
+  const auto* built_in = std::get_if<model_with_weights>(&from_);
   if (file != nullptr && !is_model_folder(*file, local_path)) return {*file};
   if (file == nullptr && built_in == nullptr) return {};
   std::vector<std::string> names;
-  for (const auto& each : files_of(built_in != nullptr ? *built_in : built_in_model{.weights = *file}, local_path)) {
+  for (const auto& each :
+       files_of(built_in != nullptr ? *built_in : model_with_weights{.weights = *file}, local_path)) {
     names.push_back(each.string());
   }
   return names;
@@ -112,7 +113,7 @@ expected<std::string> model_source::identity(const cut_options& options, const s
 
 std::string model_source::name_or(const std::string& otherwise) const {
   if (const auto* file = std::get_if<std::string>(&from_)) return *file;
-  const auto* built_in = std::get_if<built_in_model>(&from_);
+  const auto* built_in = std::get_if<model_with_weights>(&from_);
   return built_in != nullptr ? built_in->weights : otherwise;
 }
 

@@ -14,7 +14,10 @@ std::optional<c10::ScalarType> dtype_of(const eval_options& options) {
 
 model_source model_of(const eval_options& options) {
   if (options.weights.empty() && !options.not_strict) return options.model;
-  return built_in_model{.arch = options.arch, .weights = model_name(options), .not_strict = options.not_strict};
+  return model_with_weights{.arch = options.arch,
+                            .model = options.weights.empty() ? std::string() : options.model,
+                            .weights = model_name(options),
+                            .not_strict = options.not_strict};
 }
 
 const std::string& model_name(const eval_options& options) {

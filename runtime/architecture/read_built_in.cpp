@@ -52,7 +52,7 @@ bool is_model_folder(const fs::path& path, const file_locator& locate) {
   return is_file(located(path / config_name, locate));
 }
 
-expected<operator_graph> read_built_in(const built_in_model& what, const file_locator& locate) {
+expected<operator_graph> read_built_in(const model_with_weights& what, const file_locator& locate) {
   if (!what.arch.empty()) {
     const auto weights = TROUPE_TRY(load_weights(what.weights, locate));
     return build_named(what.arch, what.weights, weights, !what.not_strict);
@@ -63,9 +63,12 @@ expected<operator_graph> read_built_in(const built_in_model& what, const file_lo
   return build_configured(json_part(document, config.string(), config_name), what.weights, weights, !what.not_strict);
 }
 
-std::vector<fs::path> files_of(const built_in_model& what, const file_locator& locate) {
+std::vector<fs::path> files_of(const model_with_weights& what, const file_locator& locate) {
   std::vector<fs::path> files = files_of_weights(what.weights, locate);
-  if (what.arch.empty()) files.insert(files.begin(), fs::path(what.weights) / config_name);
+  if (!what.model.empty()) {
+    files.insert(files.begin(), what.model);
+  } else if (what.arch.empty())
+    files.insert(files.begin(), fs::path(what.weights) / config_name);
   return files;
 }
 

@@ -14,9 +14,9 @@ bool is_model_folder(const std::filesystem::path& path, const file_locator& loca
 
 /// Reads the weights, and makes the graph of the architecture for them. Errors: load_weights(), build_named(),
 /// build_configured(); E0201 for a folder without config.json where no architecture is given.
-expected<operator_graph> read_built_in(const built_in_model& what, const file_locator& locate = {});
+expected<operator_graph> read_built_in(const model_with_weights& what, const file_locator& locate = {});
 
 /// What read_built_in() reads.
-std::vector<std::filesystem::path> files_of(const built_in_model& what, const file_locator& locate = {});
+std::vector<std::filesystem::path> files_of(const model_with_weights& what, const file_locator& locate = {});
 
 }  // namespace troupe

@@ -77,11 +77,10 @@ expected<void> check_together(const resolved_options& resolved) {
 
 expected<void> check_model_given(const resolved_options& resolved) {
   const eval_options& options = resolved.options;
-  if (!options.model.empty() && !options.weights.empty()) {
-    return fail(error_code::flags_contradict, source_of(resolved, "weights"), "a model is given, too",
-                "leave out --model, or --arch and --weights");
+  if (!options.model.empty() && !options.arch.empty()) {
+    return fail(error_code::flags_contradict, source_of(resolved, "arch"), "a model is given, too",
+                "leave out --model or --arch");
   }
-  if (!options.weights.empty()) return check_present(options.arch, "arch");
   if (!options.arch.empty()) return check_present(options.weights, "weights");
   return check_present(options.model, "model");
 }

@@ -49,7 +49,7 @@ expected<model> make_model(const torch::jit::Module& module, std::string name) {
 }
 
 expected<model> load_model(const std::filesystem::path& file, const model_loading& how) {
-  if (is_model_folder(file)) return load_model(built_in_model{.weights = file.string()});
+  if (is_model_folder(file)) return load_model(model_with_weights{.weights = file.string()});
   if (is_export(file)) {
     auto read = TROUPE_TRY(read_exported(file));
     return model(std::make_shared<const operator_graph>(std::move(read)));
