@@ -1,6 +1,8 @@
 #include <array>
 #include <cstdint>
 
+#include <ATen/ops/tensor.h>
+
 #include "runtime/architecture/families.hpp"
 #include "runtime/architecture/modules.hpp"
 
@@ -84,7 +86,9 @@ void write_image_net(network& net, const image_net_sizes& sizes) {
 }
 
 /// Section 4.2 of the paper, for pictures of 32 x 32, with the names of github.com/akamaster/pytorch_resnet_cifar10:
-/// 6n+2 layers, and shortcuts without weights, which take every second pixel and fill up channels with zeros.
+/// 6n+2 layers, and shortcuts without weights, which take every second pixel and fill up channels with zeros. Pixels
+/// come as numbers from 0 to 1, as data sets of pictures give them; the first layer brings them to the mean and the
+/// spread that those weights were trained with.
 tensor_value small_block(network& net, const std::string& name, tensor_value x, std::int64_t in, std::int64_t width,
                          std::int64_t stride) {
   const auto here = net.enter(name, "BasicBlock");
@@ -98,8 +102,14 @@ tensor_value small_block(network& net, const std::string& name, tensor_value x, 
   return relu(net, net.call("add", {y, x}));
 }
 
+tensor_value normalized(network& net, tensor_value x) {
+  const auto here = net.enter("normalize", "Normalize");
+  x = net.call("sub", {x, net.constant(at::tensor({0.485F, 0.456F, 0.406F}).view({3, 1, 1}))});
+  return net.call("div", {x, net.constant(at::tensor({0.229F, 0.224F, 0.225F}).view({3, 1, 1}))});
+}
+
 void write_cifar(network& net, std::int64_t blocks) {
-  tensor_value x = net.input("x");
+  tensor_value x = normalized(net, net.input("x"));
   x = relu(net, convolution_and_norm(net, "1", x, {.in = 3, .out = 16, .kernel = 3, .padding = 1}));
   std::int64_t in = 16;
   for (int layer = 0; layer < 3; ++layer) {

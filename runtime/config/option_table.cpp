@@ -142,7 +142,13 @@ using w = worker_options;
 using k = option_kind;
 const std::array options_in_order = {
     row<plain<std::string, &o::model>>("model", k::text, "FILE", 0, 0, "data/mnist/lenet.pt",
-                                       "File of a model: torch.export (.pt2) or TorchScript (.pt)"),
+                                       "Model: a file of torch.export or TorchScript, or a folder with config.json"),
+    row<plain<std::string, &o::weights>>("weights", k::text, "FILE", 0, 0, "resnet20.pth",
+                                         "Weights for --arch, or in place of the model's own: state dict, safetensors"),
+    row<plain<std::string, &o::arch>>("arch", k::text, "NAME", 0, 0, "resnet20-cifar",
+                                      "Architecture that the weights are for, such as resnet50 (docs/weights.md)"),
+    row<plain<bool, &o::not_strict>>("not_strict", k::toggle, "", 0, 0, "true",
+                                     "Take weights with tensors that no layer needs"),
     row<plain<std::string, &o::data>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist", data_help,
                                       &check_data_kind),
     row<plain<std::int64_t, &o::stages>>("stages", k::count, "S", 1, limits::stages_max, "4",

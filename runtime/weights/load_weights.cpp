@@ -21,15 +21,37 @@ constexpr std::array<std::string_view, 4> folder_files{"model.safetensors.index.
 /// The shortest file of any format has more.
 constexpr std::size_t bytes_min = 9;
 
-expected<fs::path> file_in(const fs::path& folder) {
-  std::error_code ignored;
+bool is_file(const fs::path& path) {
+  std::error_code problem;
+  return fs::is_regular_file(path, problem);
+}
+
+/// The first of these files that the folder has; empty for none.
+fs::path file_in(const fs::path& folder, const file_locator& locate) {
   for (const std::string_view name : folder_files) {
-    if (fs::exists(folder / name, ignored)) return folder / name;
+    if (is_file(locate(folder / name))) return folder / name;
   }
+  return {};
+}
+
+/// The file that holds the weights, or their index.
+expected<fs::path> main_file(const fs::path& given, const file_locator& locate) {
+  if (is_file(locate(given))) return given;
+  const fs::path found = file_in(given, locate);
+  std::error_code problem;
+  if (!found.empty() || !fs::is_directory(given, problem)) return found.empty() ? given : found;
   std::string names;
   for (const std::string_view name : folder_files) names += (names.empty() ? "" : ", ") + std::string(name);
-  return fail(error_code::model_not_torchscript, folder.string(), "the folder has no weights: none of " + names,
+  return fail(error_code::model_not_torchscript, given.string(), "the folder has no weights: none of " + names,
               "name the file with the weights itself");
+}
+
+bool is_index(std::string_view bytes) {
+  return !is_safetensors(bytes) && bytes.starts_with('{');
+}
+
+fs::path as_named(const fs::path& path) {
+  return path;
 }
 
 tl::unexpected<error> unknown(const weights_reading& reading) {
@@ -74,15 +96,27 @@ expected<state_dict> read_shard(const fs::path& file) {
 
 }  // namespace
 
-expected<state_dict> load_weights(const fs::path& given) {
-  std::error_code ignored;
-  const fs::path file = fs::is_directory(given, ignored) ? TROUPE_TRY(file_in(given)) : given;
-  weights_reading reading(TROUPE_TRY(mapped_file::open(file)));
-  const bool is_index = !is_safetensors(reading.bytes()) && reading.bytes().starts_with('{');
-  state_dict dict = is_index ? TROUPE_TRY(read_sharded(reading, read_shard)) : TROUPE_TRY(read_tensors(reading));
+expected<state_dict> load_weights(const fs::path& given, const file_locator& given_locate) {
+  const file_locator locate = given_locate ? given_locate : as_named;
+  const fs::path file = TROUPE_TRY(main_file(given, locate));
+  weights_reading reading(TROUPE_TRY(mapped_file::open(locate(file))));
+  state_dict dict = is_index(reading.bytes())
+                        ? TROUPE_TRY(read_sharded(reading, file.parent_path(), locate, read_shard))
+                        : TROUPE_TRY(read_tensors(reading));
   take_off_wrappers(dict);
   TROUPE_TRY(check_names(dict, reading.where()));
   return dict;
+}
+
+std::vector<fs::path> files_of_weights(const fs::path& given, const file_locator& given_locate) {
+  const file_locator locate = given_locate ? given_locate : as_named;
+  const fs::path file = main_file(given, locate).value_or(given);
+  std::vector<fs::path> files{file};
+  const auto mapped = mapped_file::open(locate(file));
+  if (!mapped || !is_index((*mapped)->bytes())) return files;
+  weights_reading reading(*mapped);
+  for (fs::path& each : files_of_index(reading, file.parent_path())) files.push_back(std::move(each));
+  return files;
 }
 
 }  // namespace troupe

@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 class sharded_weights {
  public:
-  sharded_weights(weights_reading& index, const shard_reader& read)
-      : index_(index), read_(read), folder_(fs::path(index.where()).parent_path()) {}
+  sharded_weights(weights_reading& index, const fs::path& folder, const file_locator& locate, const shard_reader& read)
+      : index_(index), folder_(folder), locate_(locate), read_(read) {}
 
   expected<state_dict> read() {
     const auto map = parse_weight_map(index_.bytes(), index_.memory_left());
@@ -58,6 +58,7 @@ class sharded_weights {
                           name.find('\0') == std::string::npos;
     if (!is_plain) return outside(name, "is no plain name of a file beside it");
     const fs::path path = folder_ / given;
+    if (const fs::path copy = locate_(path); copy != path) return copy;
     std::error_code problem;
     const fs::path real = fs::canonical(path, problem);
     if (problem) {
@@ -76,15 +77,28 @@ class sharded_weights {
   }
 
   weights_reading& index_;
+  const fs::path& folder_;
+  const file_locator& locate_;
   const shard_reader& read_;
-  fs::path folder_;
   std::map<std::string, shard> shards_;
 };
 
 }  // namespace
 
-expected<state_dict> read_sharded(weights_reading& index, const shard_reader& read) {
-  return sharded_weights(index, read).read();
+expected<state_dict> read_sharded(weights_reading& index, const fs::path& folder, const file_locator& locate,
+                                  const shard_reader& read) {
+  return sharded_weights(index, folder, locate, read).read();
+}
+
+std::vector<fs::path> files_of_index(weights_reading& index, const fs::path& folder) {
+  std::vector<fs::path> files;
+  const auto map = parse_weight_map(index.bytes(), index.memory_left());
+  if (!map) return files;
+  std::set<std::string> names;
+  for (const auto& [key, file] : *map) {
+    if (names.insert(file).second) files.push_back(folder / file);
+  }
+  return files;
 }
 
 }  // namespace troupe

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <vector>
 
 #include "runtime/weights/reading.hpp"
 #include <troupe/weights.hpp>
@@ -15,6 +15,11 @@ using shard_reader = std::function<expected<state_dict>(const std::filesystem::p
 /// beside it. Those have plain names and lie in the folder of the index, or, where that is a snapshot in the cache of
 /// Hugging Face, behind a link to its folder "blobs". E0207 for a file that is missing; E0210 for one outside of the
 /// folder, a tensor that its file does not have, or one that stands twice; and the errors of `read`.
-expected<state_dict> read_sharded(weights_reading& index, const shard_reader& read);
+/// `folder` has the index, and `locate` says where its files are (load_weights()).
+expected<state_dict> read_sharded(weights_reading& index, const std::filesystem::path& folder,
+                                  const file_locator& locate, const shard_reader& read);
+
+/// The files that an index names; none for one that cannot be read.
+std::vector<std::filesystem::path> files_of_index(weights_reading& index, const std::filesystem::path& folder);
 
 }  // namespace troupe
