@@ -32,7 +32,7 @@ class weight_reader {
   at::Tensor take(const std::string& name, at::IntArrayRef sizes);
   /// The sizes that the file has for a name, for what no configuration says, such as the number of classes.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> sizes_of(const std::string& name) const;
-  /// A tensor of the file that the model does not need, by its name or the end of it: "num_batches_tracked".
+  /// A tensor of the file that the model does not need, by the end of its name: "num_batches_tracked".
   void ignore(std::string end) { ignored_.push_back(std::move(end)); }
 
   /// E0218 lists the names that are missing, those of other sizes, and, if `strict`, those that nothing has taken.

@@ -262,9 +262,10 @@ TEST(plan, has_no_flag_that_changes_nothing_and_takes_the_file_of_an_evaluation)
   for (const option& each : all_options()) {
     const bool is_for_plan =
         std::ranges::count(
-            std::vector<std::string_view>{"model", "data", "stages", "replicas", "micro_batch", "threads", "layers",
-                                          "optimize", "partition", "num_pipe_buffers", "dtype", "allow_effects",
-                                          "allow_random", "limit", "json", "processes", "transport"},
+            std::vector<std::string_view>{
+                "model",         "weights",      "arch",   "not_strict", "data",      "stages",           "replicas",
+                "micro_batch",   "threads",      "layers", "optimize",   "partition", "num_pipe_buffers", "dtype",
+                "allow_effects", "allow_random", "limit",  "json",       "processes", "transport"},
             each.name) > 0;
     EXPECT_EQ(help.find("  " + flag_name(each) + " ") != std::string::npos, is_for_plan) << each.name;
   }

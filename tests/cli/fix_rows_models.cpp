@@ -7,6 +7,10 @@ words recorded(const std::string& file, const words& more = {}) {
   return eval_model("@/tests/cli/recorded/" + file, more);
 }
 
+words eval_weights(const std::string& arch) {
+  return {"eval", "--arch", arch, "--weights", "@/data/cifar10/resnet20.th", "--data", "cifar10:cifar.bin"};
+}
+
 const std::vector<followed_fix> models_rows = {
     {.name = "missing",
      .code = "E0201",
@@ -93,6 +97,16 @@ const std::vector<followed_fix> models_rows = {
      .arguments = eval_model("prints.pt"),
      .fix = "--allow-effects",
      .then = eval_model("prints.pt", {"--allow-effects"})},
+    {.name = "other_architecture",
+     .code = "E0218",
+     .arguments = eval_weights("resnet32-cifar"),
+     .fix = "give the architecture",
+     .then = eval_weights("resnet20-cifar")},
+    {.name = "no_architecture",
+     .code = "E0219",
+     .arguments = eval_weights("resnet21-cifar"),
+     .fix = "resnet20-cifar",
+     .then = eval_weights("resnet20-cifar")},
     {.name = "damaged",
      .code = "E0213",
      .arguments = eval_model("flipped.pt"),
