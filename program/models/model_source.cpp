@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -20,22 +19,11 @@ std::filesystem::path local_path(const std::filesystem::path& path) {
   return local_file(path.string());
 }
 
-expected<model> open_model(const model_with_weights& what, const std::string&, const cut_options& options) {
-  return load_model(what, {.allow_effects = options.allow_effects}, local_path);
-}
-expected<model> open_model(const std::string& file, const std::string& pipeline, const cut_options& options) {
-  if (is_model_folder(file, local_path)) return open_model(model_with_weights{.weights = file}, pipeline, options);
-  return load_model(local_file(file), {.allow_effects = options.allow_effects});
-}
-expected<model> open_model(const torch::jit::Module& module, const std::string& name, const cut_options&) {
-  return make_model(module, name);
-}
-expected<model> open_model(const model& loaded, const std::string&, const cut_options&) {
-  return loaded;
-}
-
-/// Weights that are not kept are not cast either: they have no memory.
-expected<operator_graph> with_options(operator_graph graph, const cut_options& options, const kept_layers* kept) {
+/// The graph with the weights of the layers that are kept, in the type that is asked for.
+expected<operator_graph> with_options(const expected<model>& opened, const cut_options& options,
+                                      const kept_layers* kept) {
+  if (!opened) return tl::make_unexpected(opened.error());
+  operator_graph graph = opened->graph();
   if (kept != nullptr) {
     layered_model whole(std::move(graph), options.layers);
     whole.bind(kept->inputs);
@@ -46,6 +34,33 @@ expected<operator_graph> with_options(operator_graph graph, const cut_options& o
     graph = with_weights_of(whole.plain(), kept->begin, kept->end);
   }
   return options.dtype ? cast_weights(graph, *options.dtype) : expected<operator_graph>(std::move(graph));
+}
+
+model_loading loading_of(const cut_options& options) {
+  return {.allow_effects = options.allow_effects};
+}
+
+expected<operator_graph> open_graph(const model_with_weights& what, const std::string&, const cut_options& options,
+                                    const kept_layers* kept) {
+  return with_options(load_model(what, loading_of(options), local_path), options, kept);
+}
+expected<operator_graph> open_graph(const std::string& file, const std::string& pipeline, const cut_options& options,
+                                    const kept_layers* kept) {
+  if (is_model_folder(file, local_path)) return open_graph({.weights = file}, pipeline, options, kept);
+  return with_options(load_model(local_file(file), loading_of(options)), options, kept);
+}
+expected<operator_graph> open_graph(const torch::jit::Module& module, const std::string& name,
+                                    const cut_options& options, const kept_layers* kept) {
+  return with_options(make_model(module, name), options, kept);
+}
+expected<operator_graph> open_graph(const model& loaded, const std::string&, const cut_options& options,
+                                    const kept_layers* kept) {
+  return with_options(loaded, options, kept);
+}
+/// Code builds all of its layers.
+expected<operator_graph> open_graph(const std::vector<layer_spec>& layers, const std::string& name,
+                                    const cut_options& options, const kept_layers*) {
+  return graph_of_layers(layers, name, options.dtype);
 }
 
 expected<std::string> content_of(const layered_model& model) {
@@ -70,16 +85,8 @@ expected<void> model_source::check(const cut_options& options, const std::string
 
 expected<layered_model_ptr> model_source::open(const cut_options& options, const std::string& pipeline,
                                                const kept_layers* kept) const {
-  auto graph = TROUPE_TRY(std::visit(
-      [&](const auto& source) -> expected<operator_graph> {
-        if constexpr (std::is_same_v<std::decay_t<decltype(source)>, std::vector<layer_spec>>) {
-          return graph_of_layers(source, pipeline, options.dtype);
-        } else {
-          const auto opened = TROUPE_TRY(open_model(source, pipeline, options));
-          return with_options(opened.graph(), options, kept);
-        }
-      },
-      from_));
+  auto graph =
+      TROUPE_TRY(std::visit([&](const auto& source) { return open_graph(source, pipeline, options, kept); }, from_));
   return std::make_shared<layered_model>(std::move(graph), options.layers);
 }
 
