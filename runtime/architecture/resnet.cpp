@@ -104,8 +104,11 @@ tensor_value small_block(network& net, const std::string& name, tensor_value x, 
 
 tensor_value normalized(network& net, tensor_value x) {
   const auto here = net.enter("normalize", "Normalize");
-  x = net.call("sub", {x, net.constant(at::tensor({0.485F, 0.456F, 0.406F}).view({3, 1, 1}))});
-  return net.call("div", {x, net.constant(at::tensor({0.229F, 0.224F, 0.225F}).view({3, 1, 1}))});
+  const auto per_channel = [&](const at::Tensor& numbers) {
+    return net.call("type_as", {net.constant(numbers.view({3, 1, 1})), x});  // pixels may be float16
+  };
+  x = net.call("sub", {x, per_channel(at::tensor({0.485F, 0.456F, 0.406F}))});
+  return net.call("div", {x, per_channel(at::tensor({0.229F, 0.224F, 0.225F}))});
 }
 
 void write_cifar(network& net, std::int64_t blocks) {
