@@ -59,6 +59,8 @@ weights_folder::~weights_folder() {
   fs::remove_all(folder_);
 }
 fs::path weights_folder::write(const std::string& name, const std::string& bytes) const {
+  // ext4 writes a file that takes the place of another one to the disk at once.
+  fs::remove(folder_ / name);
   std::ofstream(folder_ / name, std::ios::binary) << bytes;
   return folder_ / name;
 }
