@@ -31,7 +31,8 @@ std::string help_of(const option& described) {
 
 option_flags::option_flags(parser& into) : parser_(into) {
   for (const option& each : all_options()) add(each);
-  into.add_text("--config", config_path_, "TOML file; its keys are these flags with underscores", "FILE");
+  into.add_text("--config", config_path_,
+                "TOML file, with these flags as keys (underscores); FILE.json: one of DeepSpeed", "FILE");
 }
 
 option_flags::option_flags(parser& into, std::span<const std::string_view> taken) : parser_(into) {
@@ -42,7 +43,7 @@ option_flags::option_flags(parser& into, std::span<const std::string_view> taken
       into.leave_to_eval(flag_name(each));
     }
   }
-  into.add_text("--config", config_path_, "TOML file, as of troupe eval", "FILE");
+  into.add_text("--config", config_path_, "TOML file, or one of DeepSpeed, as of troupe eval", "FILE");
 }
 
 void option_flags::add(const option& described) {

@@ -60,6 +60,27 @@ struct pipeline_engine_options {
   std::vector<eval_sink> sinks = {};
 };
 
+/// What a DeepSpeed configuration says to a pipeline_engine; docs/config.md has its keys and the rule of the batch.
+struct deepspeed_settings {
+  /// Samples of a batch: micro_batch x gradient_accumulation_steps x replicas.
+  std::uint64_t train_batch_size = 0;
+  /// Samples of a micro-batch (train_micro_batch_size_per_gpu): run_options::micro_batch.
+  std::uint64_t micro_batch = 0;
+  /// Micro-batches of a batch for each replica; over all replicas it is pipeline_engine_options::num_micro_batches.
+  std::uint64_t gradient_accumulation_steps = 1;
+  /// Members of pipeline_engine_options; not set where the file says nothing.
+  std::optional<std::uint32_t> stages = std::nullopt;
+  std::optional<std::string> partition = std::nullopt;
+  std::optional<c10::ScalarType> dtype = std::nullopt;
+  /// For people: keys that mean nothing here, and keys that are "auto".
+  std::vector<std::string> warnings = {};
+};
+
+/// Reads the file for so many replicas, which are its world size. Errors: E0103 replicas that cannot be, E0401 no such
+/// file or a directory, E0402 no JSON, or beyond the limits, E0404 wrong type or value, or a batch that does not
+/// divide. Any thread.
+expected<deepspeed_settings> read_deepspeed_settings(const std::string& file, std::uint32_t replicas = 1);
+
 enum class reduction : std::uint8_t {
   avg,   ///< unweighted mean over micro-batches, as DeepSpeed's; for uneven ones not the mean over samples
   none,  ///< one value per micro-batch

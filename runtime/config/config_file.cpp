@@ -2,6 +2,7 @@
 
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -120,14 +121,21 @@ expected<std::vector<setting>> parse_config(std::string_view text, const std::st
               "see https://toml.io for the notation; a line is for example: stages = 4");
 }
 
-expected<std::vector<setting>> read_config(const std::string& path) {
-  const auto text = read_small_input(path, limits::config_bytes_max);
-  if (!text) return fail(error_code::config_missing, path, text.error().cause, "name a TOML file that can be read");
+expected<std::string> read_config_text(const std::string& path, const std::string& kind) {
+  auto text = read_small_input(path, limits::config_bytes_max);
+  if (!text) {
+    return fail(error_code::config_missing, path, text.error().cause, "name a " + kind + " that can be read");
+  }
   if (text->size() > limits::config_bytes_max) {
     return fail(error_code::config_syntax, path, fmt::format("is longer than {} bytes", limits::config_bytes_max),
-                "name a TOML file of options");
+                "name a " + kind + " of options");
   }
-  return parse_config(*text, path);
+  return std::move(*text);
+}
+
+expected<std::vector<setting>> read_config(const std::string& path) {
+  const std::string text = TROUPE_TRY(read_config_text(path, "TOML file"));
+  return parse_config(text, path);
 }
 
 }  // namespace troupe

@@ -17,4 +17,7 @@ expected<std::vector<setting>> read_config(const std::string& path);
 /// The same of a text; `name` stands for the file in positions.
 expected<std::vector<setting>> parse_config(std::string_view text, const std::string& name);
 
+/// The text of a file of options, which is a `kind`, "TOML file"; E0401, and E0402 beyond limits::config_bytes_max.
+expected<std::string> read_config_text(const std::string& path, const std::string& kind);
+
 }  // namespace troupe

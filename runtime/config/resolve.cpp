@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "messages/try.hpp"
 #include "runtime/config/config_file.hpp"
+#include "runtime/config/deepspeed_config.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/suggest/suggest.hpp"
 
@@ -35,7 +37,7 @@ const std::string* find_value(const std::vector<std::pair<std::string, std::stri
   return nullptr;
 }
 
-void apply(const std::vector<setting>& settings, resolved_options& into) {
+void put_in_force(const std::vector<setting>& settings, resolved_options& into) {
   for (const setting& each : settings) {
     each.target->set(into.options, each.value);
     if (each.target->kind == option_kind::faults) into.options.run.faults.written_at(each.places);
@@ -45,6 +47,26 @@ void apply(const std::vector<setting>& settings, resolved_options& into) {
       into.warnings.push_back(
           fmt::format("{}: optimize = {} is called graph now, and does the same", each.from.where, name));
   }
+}
+
+/// The last one given; nothing where it is not.
+const setting* find_setting(const std::vector<setting>& settings, std::string_view name) {
+  const auto found =
+      std::find_if(settings.rbegin(), settings.rend(), [&](const setting& each) { return each.target->name == name; });
+  return found == settings.rend() ? nullptr : &*found;
+}
+
+/// Replicas are no part of the file. A micro-batch that is given elsewhere stands in for one that the file leaves open,
+/// as an argument of the Trainer of transformers does.
+expected<void> put_in_force(const deepspeed_config& file, const std::vector<setting>& stronger,
+                            resolved_options& into) {
+  put_in_force(file.settings, into);
+  std::ranges::copy(file.warnings, std::back_inserter(into.warnings));
+  if (!file.batch.suffice() && find_setting(stronger, "micro_batch") != nullptr) return {};
+  const setting* const replicas = find_setting(stronger, "replicas");
+  const batch_sizes sizes = TROUPE_TRY(batch_of(file, replicas ? std::get<std::int64_t>(replicas->value) : 1));
+  put_in_force({micro_batch_setting(file, sizes)}, into);
+  return {};
 }
 
 expected<std::vector<setting>> read_environment(const option_sources& sources) {
@@ -90,14 +112,20 @@ expected<resolved_options> resolve_options(const option_sources& sources) {
   for (const option& each : all_options()) resolved.origins.emplace(each.name, origin{});
   const std::string* path =
       sources.config_path ? &*sources.config_path : find_value(sources.environment, config_variable);
-  if (path != nullptr) {
+  std::optional<deepspeed_config> deepspeed;
+  if (path != nullptr && names_deepspeed_config(*path)) {
+    deepspeed = TROUPE_TRY(read_deepspeed_config(*path));
+  } else if (path != nullptr) {
     const auto settings = TROUPE_TRY(read_config(*path));
-    apply(settings, resolved);
+    put_in_force(settings, resolved);
   }
-  for (const auto& read : {&read_environment, &read_flags}) {
-    const auto settings = TROUPE_TRY(read(sources));
-    apply(settings, resolved);
+  auto stronger = TROUPE_TRY(read_environment(sources));
+  auto flags = TROUPE_TRY(read_flags(sources));
+  std::ranges::move(flags, std::back_inserter(stronger));
+  if (deepspeed) {
+    TROUPE_TRY(put_in_force(*deepspeed, stronger, resolved));
   }
+  put_in_force(stronger, resolved);
   for (std::string& each : unknown_variables(sources)) resolved.warnings.push_back(std::move(each));
   return resolved;
 }

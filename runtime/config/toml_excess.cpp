@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "messages/limits.hpp"
+#include "runtime/config/text_place.hpp"
 
 namespace troupe {
 namespace {
@@ -97,12 +98,8 @@ class depth_scanner {
   }
 
   [[nodiscard]] toml_excess position() const {
-    const std::string_view before = text_.substr(0, at_);
-    const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-    const std::string_view line = before.substr(line_begin);
-    const auto starts_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
-    return {static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
-            static_cast<std::size_t>(std::count_if(line.begin(), line.end(), starts_character)) + 1, cause_};
+    const auto [line, column] = place_in(text_, at_);
+    return {line, column, cause_};
   }
 
   std::string_view text_;

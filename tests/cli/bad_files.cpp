@@ -88,6 +88,11 @@ void make_configs(const scratch& directory) {
   directory.write("range.toml", "micro_batch = 64\nreplicas = 1000\n");
   directory.write("metric.toml", "metrics = [\"accuracy\", \"acurracy\"]\n");
   directory.write("contradiction.toml", "trace = true\n");
+  directory.write("syntax.json", "stages = 4\n");
+  directory.write("deep.json", std::string(10000, '['));
+  directory.write("batch.json", R"({"train_batch_size": 33, "train_micro_batch_size_per_gpu": 8})");
+  directory.write("open.json", R"({"train_batch_size": "auto", "gradient_accumulation_steps": 2})");
+  directory.write("types.json", R"({"train_batch_size": 8, "fp16": {"enabled": true}, "bf16": {"enabled": true}})");
   directory.write("misfit.toml", "stages = 2\n[[fault]]\nkind = \"throw\"\nstage = 7\nat = \"mb1\"\n");
   directory.write("blocked", "a file where a directory should be");
 }

@@ -89,6 +89,20 @@ const std::vector<followed_fix> files_rows = {
      .fix = "write for example replicas = 2",
      .then = eval_with({"--config", "range.toml"}),
      .act = [](const scratch& d) { d.write("range.toml", "micro_batch = 64\nreplicas = 2\n"); }},
+    {.name = "deepspeed_batch",
+     .code = "E0404",
+     .arguments = eval_with({"--config", "batch.json"}),
+     .fix = "write \"train_batch_size\": 32",
+     .then = eval_with({"--config", "batch.json"}),
+     .act =
+         [](const scratch& d) {
+           d.write("batch.json", R"({"train_batch_size": 32, "train_micro_batch_size_per_gpu": 8})");
+         }},
+    {.name = "deepspeed_without_batch",
+     .code = "E0404",
+     .arguments = eval_with({"--config", "open.json"}),
+     .fix = "or give --micro-batch 64",
+     .then = eval_with({"--config", "open.json", "--micro-batch", "64"})},
     {.name = "no_such_type",
      .code = "E0511",
      .arguments = eval_with({"--partition", "type:LSTM", "--stages", "2"}),

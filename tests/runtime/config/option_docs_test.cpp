@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(config_document, has_a_row_for_every_option_and_no_other) {
   std::ifstream file(testing::source_dir() / "docs/config.md");
   std::size_t rows = 0;
-  for (std::string line; std::getline(file, line);) rows += line.starts_with("| `") ? 1 : 0;
+  for (std::string line; std::getline(file, line) && !line.starts_with("## ");) rows += line.starts_with("| `") ? 1 : 0;
   EXPECT_EQ(rows, all_options().size());
 }
 
