@@ -22,6 +22,7 @@ install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir
 # Only the public interface: it includes no header of the tree's layers.
 # What tests of a topology need, and programs do not, stands apart: target troupe::simulation.
 install(DIRECTORY include/troupe testing/simulation/include/troupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY docs/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/troupe)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # LibTorch comes along, so that the tree runs for every user and wherever it is moved (docs/decisions/0021).

@@ -5,7 +5,7 @@
 #   scripts/setup.sh [--build] [--check] [--nodes] [--bench] [--cuda]
 #
 #   --build  compiles what needs no LibTorch while LibTorch is fetched
-#   --check  also the tools of `make lint`, and the compilers and libraries of the sanitizers
+#   --check  also the tools of `make lint`, the validator of JSON Schemas, and the compilers and libraries of the sanitizers
 #   --nodes  also what tests of several nodes need; they are skipped where it cannot be installed
 #   --bench  also what benchmarks compare with; they are built without it where it cannot be installed
 #   --cuda   also LibTorch's kernels for GPUs (1.0 GB more; the CUDA 13 toolkit and NCCL must be there)
@@ -25,7 +25,7 @@ packages=(
   nlohmann-json3-dev libfmt-dev libspdlog-dev libexpected-dev libssl-dev libisal-dev zlib1g-dev
 )
 bench_packages=(libgloo-dev)
-check_packages=(clang-format clang-tidy libclang-rt-dev g++)
+check_packages=(clang-format clang-tidy libclang-rt-dev g++ python3-jsonschema)
 node_packages=(iproute2 openssh-client openssh-server)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -46,6 +46,7 @@ install_packages() {
   for package in "${missing[@]}"; do
     case $package in
       g++|cmake|make|git|unzip|python3|clang|clang-format|clang-tidy) command -v "$package" >/dev/null && continue ;;
+      python3-jsonschema) python3 -c 'from jsonschema import Draft202012Validator' >/dev/null 2>&1 && continue ;;
       python3-pip) python3 -m pip --version >/dev/null 2>&1 && continue ;;
     esac
     wanted+=("$package")
