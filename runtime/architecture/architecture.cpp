@@ -2,6 +2,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/architecture/families.hpp"
+#include "runtime/architecture/sentence_embedding.hpp"
 
 namespace troupe {
 namespace {
@@ -18,6 +19,10 @@ const std::map<std::string, named_builder>& named() {
 const std::map<std::string, configured_builder>& configured() {
   static const auto all = [] {
     std::map<std::string, configured_builder> table;
+    add_berts(table);
+    add_distilbert(table);
+    add_gpt2(table);
+    add_llamas(table);
     return table;
   }();
   return all;
@@ -53,7 +58,7 @@ expected<operator_graph> build_named(const std::string& name, const std::string&
 }
 
 expected<operator_graph> build_configured(const json_part& config, const std::string& file, const state_dict& weights,
-                                          bool strict) {
+                                          bool strict, const std::optional<sentence_embedding>& embedding) {
   const auto classes = TROUPE_TRY(texts_of(TROUPE_TRY(config.at("architectures"))));
   const auto found = classes.size() == 1 ? configured().find(classes.front()) : configured().end();
   if (found == configured().end()) {
@@ -64,7 +69,11 @@ expected<operator_graph> build_configured(const json_part& config, const std::st
   config_reader values(config);
   weight_reader reader(file, weights);
   network net(file, found->first, reader);
+  values.refuse_any("quantization_config");
   found->second(net, values);
+  if (embedding && !write_sentence_embedding(net, *embedding)) {
+    values.refuse("architectures", found->first + " has no last_hidden_state to make sentence embeddings from");
+  }
   TROUPE_TRY(values.finish());
   TROUPE_TRY(reader.finish(strict));
   return net.finish();

@@ -25,10 +25,23 @@ std::vector<std::string> named_architectures();
 expected<operator_graph> build_named(const std::string& name, const std::string& file, const state_dict& weights,
                                      bool strict);
 
+/// What a folder of sentence-transformers puts behind its model (modules.json, 1_Pooling/config.json).
+struct sentence_embedding {
+  /// The first token stands for the sentence ("pooling_mode_cls_token"), and not the mean over the tokens that
+  /// attention_mask keeps ("pooling_mode_mean_tokens").
+  bool from_first_token = false;
+  /// Divided by its Euclidean norm (the module Normalize).
+  bool is_normalized = false;
+};
+
 /// A model of Hugging Face's transformers, as its config.json describes it: the class is in "architectures".
-/// `config_file` stands for the configuration in errors. Errors: those of build_named(), and E0210 for a configuration
-/// that lacks a value or has one of another type.
+/// `config_file` stands for the configuration in errors. With `embedding`, the model has the output sentence_embedding
+/// beside its last_hidden_state.
+///
+/// Errors: those of build_named(), E0219 for a value of the configuration that is not supported or an `embedding` of a
+/// class without last_hidden_state, and E0210 for a configuration that lacks a value or has one of another type.
 expected<operator_graph> build_configured(const json_part& config, const std::string& file, const state_dict& weights,
-                                          bool strict);
+                                          bool strict,
+                                          const std::optional<sentence_embedding>& embedding = std::nullopt);
 
 }  // namespace troupe

@@ -8,15 +8,27 @@ namespace troupe {
 namespace {
 
 constexpr std::int64_t size_max = 1'000'000'000;
+constexpr std::int64_t layers_max = 1000;
 constexpr auto config_fix =
     "export the model from Python as a .pt2 file (troupe's docs/exporting.md), or correct the file";
 
 }  // namespace
 
+expected<std::optional<json_part>> config_reader::find(std::string_view key) const {
+  json_part within = root_;
+  for (auto dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
+    const auto found = TROUPE_TRY(within.find(key.substr(0, dot)));
+    if (!found) return std::nullopt;
+    within = *found;
+    key.remove_prefix(dot + 1);
+  }
+  return within.find(key);
+}
+
 template <class Value, class Read>
 Value config_reader::read(std::string_view key, const std::optional<Value>& otherwise, const Read& convert) {
   const auto read_it = [&]() -> expected<Value> {
-    const auto found = TROUPE_TRY(root_.find(key));
+    const auto found = TROUPE_TRY(find(key));
     if (!found && otherwise) return *otherwise;
     return convert(found ? *found : TROUPE_TRY(root_.at(key)));
   };
@@ -59,8 +71,34 @@ std::string config_reader::choice(std::string_view key, const std::vector<std::s
 }
 
 bool config_reader::has(std::string_view key) const {
-  const auto found = root_.find(key);
+  const auto found = find(key);
   return found && *found;
+}
+
+std::vector<std::string> config_reader::texts(std::string_view key) {
+  return read<std::vector<std::string>>(key, std::vector<std::string>(), texts_of);
+}
+
+std::int64_t config_reader::product(std::string_view key, std::int64_t one, std::int64_t other) {
+  if (one <= size_max / std::max<std::int64_t>(other, 1)) return one * other;
+  refuse(key, std::to_string(one) + " times " + std::to_string(other) + " is more than " + std::to_string(size_max));
+  return 1;
+}
+
+std::int64_t config_reader::layers(std::string_view key, std::int64_t otherwise) {
+  const std::int64_t value = count(key, otherwise);
+  if (value <= layers_max) return value;
+  refuse(key, std::to_string(value) + " is more than " + std::to_string(layers_max));
+  return 1;
+}
+
+void config_reader::refuse_other(std::string_view key, bool only) {
+  if (flag(key, only) != only) refuse(key, std::string("only ") + (only ? "true" : "false") + " is supported");
+}
+
+void config_reader::refuse_any(std::string_view key) {
+  const auto found = find(key);
+  if (found && *found && !(*found)->is_empty()) refuse(key, "it is not supported");
 }
 
 void config_reader::refuse(std::string_view key, const std::string& why) {

@@ -47,4 +47,11 @@ tensor_value embedding(network& net, const std::string& name, tensor_value indic
   return net.call("embedding", {net.parameter("weight", {count, size}), indices});
 }
 
+tensor_value first_rows(network& net, const std::string& name, tensor_value indices, std::int64_t count,
+                        std::int64_t size) {
+  const auto here = net.enter(name, "Embedding");
+  tensor_value const table = net.parameter("weight", {count, size});
+  return net.call("narrow", {table, 0, 0, net.call("size", {indices, 1})});
+}
+
 }  // namespace troupe

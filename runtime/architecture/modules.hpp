@@ -34,5 +34,8 @@ tensor_value layer_norm(network& net, const std::string& name, tensor_value x, s
 /// Rows of a table [count, size], by indices of any shape.
 tensor_value embedding(network& net, const std::string& name, tensor_value indices, std::int64_t count,
                        std::int64_t size);
+/// The first S rows of a table [count, size], for the positions of indices [N, S]: [S, size].
+tensor_value first_rows(network& net, const std::string& name, tensor_value indices, std::int64_t count,
+                        std::int64_t size);
 
 }  // namespace troupe

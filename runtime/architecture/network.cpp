@@ -1,5 +1,7 @@
 #include "runtime/architecture/network.hpp"
 
+#include <algorithm>
+
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "runtime/graph/module_scope.hpp"
@@ -22,6 +24,16 @@ tensor_value network::input(std::string name, std::optional<c10::IValue> otherwi
 void network::output(std::string name, tensor_value value) {
   made_.graph->registerOutput(value);
   made_.outputs.push_back(std::move(name));
+}
+
+tensor_value network::find_input(const std::string& name) const {
+  const auto found = std::ranges::find(made_.inputs, name, &graph_input::name);
+  return found == made_.inputs.end() ? nullptr : made_.graph->inputs()[found - made_.inputs.begin()];
+}
+
+tensor_value network::find_output(const std::string& name) const {
+  const auto found = std::ranges::find(made_.outputs, name);
+  return found == made_.outputs.end() ? nullptr : made_.graph->outputs()[found - made_.outputs.begin()];
 }
 
 network::inside::inside(network& net, const std::string& name, const std::string& type)
@@ -71,6 +83,21 @@ tensor_value network::call(const std::string& name, const std::vector<torch::jit
 
 tensor_value network::list(const std::vector<tensor_value>& values) {
   return made_.graph->insertNode(made_.graph->createList(values.at(0)->type(), values))->output();
+}
+
+tensor_value network::if_given(tensor_value input, const std::function<tensor_value(tensor_value)>& given,
+                               const std::function<tensor_value()>& absent) {
+  torch::jit::Graph& graph = *made_.graph;
+  tensor_value const is_given = call("__isnot__", {input, none()});
+  torch::jit::Node* const choice = graph.insertNode(graph.create(c10::prim::If, {is_given}, 1));
+  {
+    const torch::jit::WithInsertPoint inside(choice->addBlock());
+    choice->blocks()[0]->registerOutput(given(call("_unwrap_optional", {input})));
+  }
+  const torch::jit::WithInsertPoint inside(choice->addBlock());
+  choice->blocks()[1]->registerOutput(absent());
+  choice->output()->setType(c10::TensorType::get());
+  return choice->output();
 }
 
 operator_graph network::finish() {

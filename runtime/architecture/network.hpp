@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ class network {
   tensor_value input(std::string name, std::optional<c10::IValue> otherwise = std::nullopt);
   /// A result: the empty name for the only one.
   void output(std::string name, tensor_value value);
+  /// Those of this name that there are so far; null if there is none.
+  [[nodiscard]] tensor_value find_input(const std::string& name) const;
+  [[nodiscard]] tensor_value find_output(const std::string& name) const;
 
   /// While this lives, operators and weights belong to a submodule.
   class inside {
@@ -70,6 +74,10 @@ class network {
                     const std::vector<torch::jit::NamedValue>& by_name = {});
   /// A list of tensors, or of sizes.
   tensor_value list(const std::vector<tensor_value>& values);
+  /// For an input that is None otherwise: what `given` makes of the tensor, or what `absent` makes. bind_inputs()
+  /// decides. The functions take no weights: those of one branch would not be known behind it.
+  tensor_value if_given(tensor_value input, const std::function<tensor_value(tensor_value)>& given,
+                        const std::function<tensor_value()>& absent);
 
   [[nodiscard]] weight_reader& weights() noexcept { return weights_; }
   /// "encoder.layer.0.attention", of the module that is entered.

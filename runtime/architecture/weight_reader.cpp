@@ -17,6 +17,13 @@ c10::ScalarType most_common_floating_type(const state_dict& tensors) {
   return most == counts.end() ? c10::kFloat : most->first;
 }
 
+/// A configuration may have sizes that no tensor can have.
+at::Tensor without_memory(at::IntArrayRef sizes, c10::ScalarType type) {
+  double numbers = 1;
+  for (const std::int64_t each : sizes) numbers *= static_cast<double>(each);
+  return at::empty(numbers < 0x1p56 ? sizes : at::IntArrayRef(0), at::TensorOptions(type).device(c10::kMeta));
+}
+
 std::string text_of(at::IntArrayRef sizes) {
   std::string text = "[";
   for (const std::int64_t each : sizes) text += (text.size() == 1 ? "" : ", ") + std::to_string(each);
@@ -44,8 +51,24 @@ void weight_reader::set_base(const std::string& prefix) {
   if (std::ranges::none_of(order_, has_prefix)) taken_off_ = prefix;
 }
 
+void weight_reader::set_whole(const std::string& prefix) {
+  const auto has_prefix = [&](const std::string& name) { return name.starts_with(prefix); };
+  if (std::ranges::any_of(order_, has_prefix)) put_on_ = prefix;
+}
+
+void weight_reader::rename_ends(const std::string& from, const std::string& to) {
+  for (std::string& name : order_) {
+    if (!name.ends_with(from)) continue;
+    const std::string renamed = name.substr(0, name.size() - from.size()) + to;
+    const auto moved = from_.find(name);
+    if (moved == from_.end() || !from_.emplace(renamed, moved->second).second) continue;
+    from_.erase(moved);
+    name = renamed;
+  }
+}
+
 std::string weight_reader::in_file(const std::string& name) const {
-  return name.starts_with(taken_off_) ? name.substr(taken_off_.size()) : name;
+  return put_on_ + (name.starts_with(taken_off_) ? name.substr(taken_off_.size()) : name);
 }
 
 const at::Tensor* weight_reader::find(const std::string& name) const {
@@ -61,7 +84,7 @@ at::Tensor weight_reader::take(const std::string& name, at::IntArrayRef sizes) {
   if (found != nullptr && found->sizes() == sizes) {
     taken = found->is_floating_point() ? found->to(floating_) : *found;
   } else {
-    taken = at::empty(sizes, at::TensorOptions(floating_).device(c10::kMeta));
+    taken = without_memory(sizes, floating_);
     if (found == nullptr) {
       missing_.push_back(in_file(name) + " " + text_of(sizes));
     } else {
@@ -80,7 +103,8 @@ std::optional<std::vector<std::int64_t>> weight_reader::sizes_of(const std::stri
 std::vector<std::string> weight_reader::unexpected() const {
   std::vector<std::string> names;
   for (const std::string& name : order_) {
-    const bool is_ignored = std::ranges::any_of(ignored_, [&](const std::string& end) { return name.ends_with(end); });
+    const bool is_ignored = std::ranges::any_of(ignored_, [&](const auto& end) { return name.ends_with(end); }) ||
+                            std::ranges::any_of(ignored_modules_, [&](const auto& in) { return name.starts_with(in); });
     if (!is_ignored && !taken_.contains(name)) names.push_back(name);
   }
   return names;

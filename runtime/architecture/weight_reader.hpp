@@ -25,6 +25,10 @@ class weight_reader {
   /// The names of the file may lack this prefix, which the architecture's names have: "bert." in a file of BertModel.
   /// Before all that follows.
   void set_base(const std::string& prefix);
+  /// The other way round: the names of the file may have this prefix, which the architecture's lack.
+  void set_whole(const std::string& prefix);
+  /// Names of the file that end with `from` end with `to` from now on: old files have "LayerNorm.gamma".
+  void rename_ends(const std::string& from, const std::string& to);
 
   /// The tensor of this name and these sizes; a floating one in the floating type that most numbers of the file have,
   /// as operators want one type. One that the file lacks, or has in other sizes, is noted, and a tensor without memory
@@ -34,6 +38,8 @@ class weight_reader {
   [[nodiscard]] std::optional<std::vector<std::int64_t>> sizes_of(const std::string& name) const;
   /// A tensor of the file that the model does not need, by the end of its name: "num_batches_tracked".
   void ignore(std::string end) { ignored_.push_back(std::move(end)); }
+  /// Tensors of the file in a module that the model does not have: "cls.".
+  void ignore_module(std::string prefix) { ignored_modules_.push_back(std::move(prefix)); }
 
   /// E0218 lists the names that are missing, those of other sizes, and, if `strict`, those that nothing has taken.
   [[nodiscard]] expected<void> finish(bool strict) const;
@@ -49,7 +55,10 @@ class weight_reader {
   c10::ScalarType floating_ = c10::kFloat;
   /// See set_base(); empty where the file has it.
   std::string taken_off_;
+  /// See set_whole(); empty where the file lacks it.
+  std::string put_on_;
   std::vector<std::string> ignored_;
+  std::vector<std::string> ignored_modules_;
   std::unordered_map<std::string, at::Tensor> taken_;
   std::vector<std::string> missing_;
   std::vector<std::string> other_sizes_;

@@ -18,6 +18,11 @@ expected<std::optional<json_part>> json_part::find(std::string_view key) const {
   return inside(*found, "." + std::string(key));
 }
 
+bool json_part::has_null(std::string_view key) const {
+  const auto found = value_->find(key);
+  return value_->is_object() && found != value_->end() && found->is_null();
+}
+
 expected<json_part> json_part::at(std::string_view key) const {
   const auto found = TROUPE_TRY(find(key));
   if (!found) return wrong("has no member " + std::string(key));

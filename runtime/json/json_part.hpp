@@ -27,6 +27,8 @@ class json_part {
   [[nodiscard]] expected<json_part> at(std::string_view key) const;
   /// Nothing where there is no such member, or where it is null.
   [[nodiscard]] expected<std::optional<json_part>> find(std::string_view key) const;
+  /// Whether this is an object that has such a member, with the value null.
+  [[nodiscard]] bool has_null(std::string_view key) const;
   /// The elements of an array.
   [[nodiscard]] expected<std::vector<json_part>> items() const;
   /// The members of an object.
@@ -42,6 +44,8 @@ class json_part {
   [[nodiscard]] expected<double> real() const;
   [[nodiscard]] expected<bool> truth() const;
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
+  /// Null, or an array or object without members.
+  [[nodiscard]] bool is_empty() const { return value_->empty(); }
 
   /// E0210: "models/model.json is damaged: graph.nodes[3].target is no text".
   [[nodiscard]] tl::unexpected<error> wrong(const std::string& finding) const;

@@ -30,8 +30,8 @@ constexpr std::array independent = {
     // elementwise
     "abs", "add", "addcdiv", "addcmul", "ceil", "clamp", "clamp_max", "clamp_min", "cos", "div", "erf", "exp", "floor",
     "floor_divide", "floordiv", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log", "log1p", "maximum",
-    "minimum", "mul", "neg", "prelu", "reciprocal", "relu", "relu6", "remainder", "round", "rsqrt", "rsub", "sign",
-    "sin", "sqrt", "square", "sub", "tanh",
+    "minimum", "mul", "nan_to_num", "neg", "prelu", "reciprocal", "relu", "relu6", "remainder", "round", "rsqrt",
+    "rsub", "sign", "sin", "sqrt", "square", "sub", "tanh",
     // over a sample's own numbers
     "_adaptive_avg_pool2d", "adaptive_avg_pool2d", "adaptive_max_pool2d", "amax", "amin", "avg_pool2d", "batch_norm",
     "cumsum", "dropout", "group_norm", "instance_norm", "layer_norm", "max_pool2d", "max_pool2d_with_indices",
