@@ -1,6 +1,7 @@
 #include "runtime/graph/live_values.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "runtime/graph/written_memory.hpp"
 
@@ -17,12 +18,42 @@ const Node* step_around(const Node* node, const torch::jit::Graph& graph) {
   return node;
 }
 
-/// What a branch with an early return leaves out.
+/// TorchScript writes an early return as two results of one node, whether it has returned and what, and a branch on the
+/// first that takes the second: there it has a value.
+bool is_returned(const Node& branch, const Value& taken) {
+  return branch.input()->node() == taken.node();
+}
+
+/// The values that a result of a branch or loop, or a value that a loop carries, is taken from.
+std::vector<const Value*> sources_of(const Value& value) {
+  const Node* node = value.node();
+  const std::size_t at = value.offset();
+  if (node->kind() == prim::If) {
+    const Value* taken = node->blocks()[0]->outputs().at(at);
+    const Value* otherwise = node->blocks()[1]->outputs().at(at);
+    return is_returned(*node, *taken) ? std::vector{otherwise} : std::vector{taken, otherwise};
+  }
+  // A loop has a count and a condition in front of what it carries, its block a number and a condition.
+  const bool is_carried = node->kind() == prim::Param && node->owningBlock()->owningNode() != nullptr && at > 0;
+  const Node* loop = is_carried ? node->owningBlock()->owningNode() : node;
+  if (loop->kind() != prim::Loop) return {};
+  const std::size_t carried = is_carried ? at - 1 : at;
+  return {loop->inputs().at(carried + 2), loop->blocks()[0]->outputs().at(carried + 1)};
+}
+
+/// What an early return from a branch or loop leaves out.
 bool may_be_uninitialized(const Value& value) {
-  return std::ranges::any_of(value.node()->blocks(), [&](const torch::jit::Block* block) {
-    const bool has_output = block->outputs().size() > value.offset();  // those of a loop have a condition in front
-    return has_output && block->outputs()[value.offset()]->node()->kind() == prim::Uninitialized;
-  });
+  std::vector<const Value*> open{&value};
+  std::unordered_set<const Value*> seen{&value};
+  while (!open.empty()) {
+    const Value* one = open.back();
+    open.pop_back();
+    if (one->node()->kind() == prim::Uninitialized) return true;
+    for (const Value* source : sources_of(*one)) {
+      if (seen.insert(source).second) open.push_back(source);
+    }
+  }
+  return false;
 }
 
 bool writes_list(const Node& user, std::size_t argument) {
@@ -36,6 +67,7 @@ bool writes_list(const Node& user, std::size_t argument) {
 
 bool is_made_again(const Value& value) {
   const auto kind = value.node()->kind();
+  if (kind == prim::Uninitialized) return true;
   if (kind != prim::ListConstruct && kind != prim::TupleConstruct) return false;
   return std::ranges::none_of(value.uses(),
                               [](const torch::jit::Use& use) { return writes_list(*use.user, use.offset); });
@@ -88,11 +120,17 @@ void live_values::find_ranges(torch::jit::Graph& graph) {
 }
 
 void live_values::object_to_types() {
+  std::unordered_map<const Value*, bool> known;
+  const auto may_be_missing = [&](const Value* value) {
+    const auto [entry, is_new] = known.try_emplace(value);
+    if (is_new) entry->second = may_be_uninitialized(*value);
+    return entry->second;
+  };
   for (std::size_t place = 1; place < steps_.size(); ++place) {
     for (const Value* value : live_[place]) {
-      const bool is_missing = may_be_uninitialized(*value);
+      const bool is_missing = may_be_missing(value);
       if (!is_missing && can_pass(value->type())) continue;
-      objections_[place] = (is_missing ? std::string("a value that one branch does not make")
+      objections_[place] = (is_missing ? std::string("a value that one branch or loop does not make")
                                        : "a value of type " + value->type()->str()) +
                            " is in use there, made by " + value->node()->kind().toQualString() +
                            place_in_source(*value->node());

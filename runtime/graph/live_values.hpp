@@ -19,8 +19,8 @@ class live_values {
 
   [[nodiscard]] std::size_t steps() const noexcept { return steps_.size(); }
   /// What crosses the place, in the order in which it was made: inputs of the graph and outputs of earlier steps that a
-  /// later step or the end of the graph uses. A list that only holds values at hand is none of them: each side makes
-  /// its own from the members.
+  /// later step or the end of the graph uses. What is_made_again() is none of them: each side
+  /// makes its own.
   [[nodiscard]] std::span<torch::jit::Value* const> at(std::size_t place) const { return live_.at(place); }
   /// How many of them are tensors.
   [[nodiscard]] std::size_t tensors_at(std::size_t place) const;
@@ -39,7 +39,8 @@ class live_values {
   std::vector<std::optional<std::string>> objections_;
 };
 
-/// A list or tuple whose members are at hand, and which nothing changes after it is made.
+/// A list or tuple whose members are at hand, and which nothing changes after it is made; or what stands for a value
+/// that an early return leaves out.
 [[nodiscard]] bool is_made_again(const torch::jit::Value& value);
 
 }  // namespace troupe

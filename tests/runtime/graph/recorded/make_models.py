@@ -106,6 +106,34 @@ class Control(nn.Module):
         return self.head(x)
 
 
+class Returns(nn.Module):
+    """Returns early from branches inside of both branches, and from a loop: what is returned has no value before."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.head = nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 3)
+
+    def branches(self, x):
+        if bool(x.mean() > 10.0):
+            if bool(x.max() > 20.0):
+                return x * 2.0
+        else:
+            if bool(x.max() > 30.0):
+                return x * 3.0
+        return torch.tanh(self.second(x))
+
+    def search(self, x):
+        for _ in range(4):
+            x = x * 2.0
+            if bool(x.abs().max() > 5.0):
+                return x + 1.0
+        return torch.sigmoid(x)
+
+    def forward(self, x):
+        y = self.first(x)
+        return self.head(self.branches(y) + self.search(y))
+
+
 class Twice(nn.Module):
     """One module that is called twice, and a weight that is used a third time."""
 
@@ -231,6 +259,7 @@ MODELS = {
     "gpt2": (gpt2, tokens, [TRACED]),
     "lstm": (Lstm, lambda batch: {"tokens": torch.randint(0, 20, (batch, 6))}, [TRACED, SCRIPTED]),
     "control": (Control, lambda batch: {"x": torch.randn(batch, 8)}, [SCRIPTED]),
+    "returns": (Returns, vectors, [SCRIPTED]),
     "twice": (Twice, vectors, [TRACED, SCRIPTED]),
     "mask_absent": (OptionalMask, vectors, [SCRIPTED]),
     "mask_given": (OptionalMask, lambda batch: {**vectors(batch), "mask": torch.rand(batch, 8)}, [TRACED, SCRIPTED]),
