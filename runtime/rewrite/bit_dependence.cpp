@@ -42,8 +42,8 @@ constexpr std::array independent = {
     "sym_size", "item"};
 
 /// The same at one thread. With more, threads share a sample's numbers otherwise for each batch.
-constexpr std::array at_one_thread = {"_log_softmax",      "_softmax", "log_softmax", "softmax", "conv_transpose2d",
-                                      "cosine_similarity", "mean",     "norm",        "sum",     "var"};
+constexpr std::array at_one_thread = {"_log_softmax", "_softmax", "log_softmax", "softmax", "cosine_similarity",
+                                      "mean",         "norm",     "sum",         "var"};
 
 constexpr std::array of_troupe = {
     "convolution", "convolution_add_", "elu",         "elu_", "gelu", "gelu_",   "is_channels_last", "linear", "mish",

@@ -76,6 +76,13 @@ std::vector<tried_model> all_models() {
     const auto loaded = load_model(file);
     made.push_back({file.filename().string(), layers_of(*loaded, optimize_mode::graph), {at::rand(shape)}});
   }
+  const auto wide =
+      make_model(scripted("Up",
+                          "def forward(self, x):\n  w = torch.sin(torch.arange(131072.0)).reshape([256, 128, 2, 2])\n"
+                          "  return torch.conv_transpose2d(x, w, None, [2, 2])\n"),
+                 "memory");
+  made.push_back(
+      {"wide transposed convolution", layers_of(*wide, optimize_mode::graph), {at::rand({most, 256, 4, 4})}});
   for (const auto& file : recorded_models()) {
     const recorded_model one = read_recorded(file);
     if (one.name.find("_state_") != std::string::npos) continue;
