@@ -54,6 +54,7 @@ void add_result(nlohmann::json& line, const troupe::run_result& result) {
   line["ran_stages"] = result.stages.size();
   line["replayed"] = result.delivery.replayed;
   line["lost"] = result.delivery.lost;
+  for (const auto& [pipeline, what] : result.bits_depend_on) line["bits_depend_on"] = what;
   for (const troupe::fault_report& fault : result.faults) line["kills"] = fault.times;
 }
 
