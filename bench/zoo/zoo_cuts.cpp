@@ -115,7 +115,7 @@ nlohmann::json json_of(const troupe::rewrite_report& made) {
 }
 
 troupe::expected<troupe::operator_graph> read(const std::string& model) {
-  if (model.ends_with(".pt2")) return troupe::read_exported(model, std::nullopt);
+  if (model.ends_with(".pt2")) return troupe::open_archive(model).and_then(troupe::read_exported);
   torch::jit::Module module = torch::jit::load(model, at::kCPU);
   module.eval();
   return troupe::lower_module(module, model);

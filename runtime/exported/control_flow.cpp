@@ -26,12 +26,6 @@ expected<json_part> graph_in(const json_part& argument) {
   return TROUPE_TRY(argument.at("as_graph")).at("graph");
 }
 
-/// The name of an input or output of a graph: {"as_tensor": {"name": "x"}}, {"as_sym_int": {"as_name": "s"}}.
-expected<json_part> name_in(const json_part& argument) {
-  const tagged_part part = TROUPE_TRY(argument.tagged());
-  return part.value.at(part.kind.starts_with("as_sym_") ? "as_name" : "name");
-}
-
 /// The type of a value, of a constant tensor without its sizes.
 c10::TypePtr plain_type(const Value* value) {
   return value->type()->kind() == c10::TypeKind::TensorType ? c10::TypePtr(c10::TensorType::get()) : value->type();
@@ -68,11 +62,7 @@ expected<graph_builder::values> graph_builder::inlined(const json_part& graph, c
   const auto inputs = TROUPE_TRY(TROUPE_TRY(graph.at("inputs")).items());
   if (inputs.size() != operands.size()) return graph.wrong("has not as many inputs as it is given");
   value_names names;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string own = operands[i]->debugName();
-    TROUPE_TRY(names.give(TROUPE_TRY(name_in(inputs[i])), operands[i]));
-    name_value(*operands[i], own);
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) TROUPE_TRY(names.add(TROUPE_TRY(name_in(inputs[i])), operands[i]));
   TROUPE_TRY(add_nodes(graph, names));
   values results;
   for (const json_part& each : TROUPE_TRY(TROUPE_TRY(graph.at("outputs")).items())) {

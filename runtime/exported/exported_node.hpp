@@ -22,9 +22,4 @@ expected<void> add_operator(torch::jit::Graph& graph, value_names& names, const 
 expected<void> add_size_arithmetic(torch::jit::Graph& graph, value_names& names, const json_part& node,
                                    const std::string& name);
 
-/// Names the value that a node gives as one of its outputs in the file: a tensor, a list of tensors or a number. The
-/// value must be of that type.
-expected<void> name_output(torch::jit::Graph& graph, value_names& names, const json_part& output,
-                           torch::jit::Value* value);
-
 }  // namespace troupe

@@ -124,9 +124,8 @@ expected<void> name_outputs(Graph& graph, value_names& names, const json_part& n
 
 /// x.item() is a number of a type that shows when it runs; the file says which it is.
 expected<void> add_item(Graph& graph, value_names& names, const json_part& node) {
-  const std::map<std::string, c10::Symbol> conversions{{"as_sym_int", c10::Symbol::aten("Int")},
-                                                       {"as_sym_float", c10::Symbol::aten("Float")},
-                                                       {"as_sym_bool", c10::Symbol::aten("Bool")}};
+  static const std::map<std::string, c10::Symbol> conversions{
+      {"as_sym_int", c10::aten::Int}, {"as_sym_float", c10::aten::Float}, {"as_sym_bool", c10::aten::Bool}};
   const auto given = TROUPE_TRY(given_arguments(node));
   const auto outputs = TROUPE_TRY(TROUPE_TRY(node.at("outputs")).items());
   if (given.size() != 1 || outputs.size() != 1) return node.wrong("has not one argument and one output");

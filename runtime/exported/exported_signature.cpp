@@ -41,7 +41,7 @@ expected<kept_value> add_weight(operator_graph& made, value_names& names, const 
     made.weights.add(own, weight, is_frozen ? weight_kind::frozen : *kind.counts_as);
   }
   torch::jit::Value* const value = made.graph->insertConstant(weight);
-  TROUPE_TRY(names.give(TROUPE_TRY(TROUPE_TRY(spec.at("arg")).at("name")), value));
+  TROUPE_TRY(names.add(TROUPE_TRY(TROUPE_TRY(spec.at("arg")).at("name")), value));
   name_value(*value, own);
   return kept_value{.value = value, .what = kind.what + own};
 }
@@ -78,32 +78,26 @@ expected<std::int64_t> exported_signature::example_of(const json_part& name) con
 expected<kept_value> exported_signature::add_argument(operator_graph& made, value_names& names,
                                                       const json_part& argument, const std::string& name) {
   const tagged_part part = TROUPE_TRY(argument.tagged());
-  graph_input input{.name = name};
-  if (part.kind == "as_tensor") {
-    const json_part own = TROUPE_TRY(part.value.at("name"));
-    const exported_tensor meta = TROUPE_TRY(meta_of(own));
-    if (!meta.sizes.empty()) input.fixed_batch = meta.sizes.front();
-    if (name.empty()) input.name = TROUPE_TRY(own.text());
-    kept_value kept{.value = made.graph->addInput(), .what = "its input " + input.name};
-    TROUPE_TRY(names.give(own, kept.value));
-    made.inputs.push_back(std::move(input));
-    return kept;
-  }
+  const bool is_tensor = part.kind == "as_tensor";
   const bool is_size = part.kind == "as_sym_int" && TROUPE_TRY(part.value.tagged()).kind == "as_name";
   // A constant of the export, which stands wherever it is used.
-  if (!is_size) return kept_value{};
-  const json_part own = TROUPE_TRY(part.value.at("as_name"));
-  if (name.empty()) input.name = TROUPE_TRY(own.text());
-  input.otherwise = TROUPE_TRY(example_of(own));
-  torch::jit::Value* const value = made.graph->addInput()->setType(c10::IntType::get());
+  if (!is_tensor && !is_size) return kept_value{};
+  const json_part own = TROUPE_TRY(name_in(argument));
+  graph_input input{.name = name.empty() ? TROUPE_TRY(own.text()) : name};
+  torch::jit::Value* const value = made.graph->addInput();
   TROUPE_TRY(names.give(own, value));
-  made.inputs.push_back(std::move(input));
-  return kept_value{};
+  if (is_size) {
+    value->setType(c10::IntType::get());
+    input.otherwise = TROUPE_TRY(example_of(own));
+  } else if (const exported_tensor meta = TROUPE_TRY(meta_of(own)); !meta.sizes.empty()) {
+    input.fixed_batch = meta.sizes.front();
+  }
+  made.inputs.push_back(input);
+  return is_tensor ? kept_value{.value = value, .what = "its input " + input.name} : kept_value{};
 }
 
 expected<std::vector<kept_value>> exported_signature::add_inputs(operator_graph& made, value_names& names,
-                                                                 exported_weights& weights,
-                                                                 std::optional<c10::ScalarType> dtype) {
+                                                                 exported_weights& weights) {
   std::vector<kept_value> kept;
   std::size_t arguments = 0;
   for (const json_part& each : inputs_) {
@@ -125,8 +119,7 @@ expected<std::vector<kept_value>> exported_signature::add_inputs(operator_graph&
     }
     const json_part own = TROUPE_TRY(spec.value.at(kind->second.name_key));
     const exported_tensor meta = TROUPE_TRY(meta_of(TROUPE_TRY(TROUPE_TRY(spec.value.at("arg")).at("name"))));
-    const at::Tensor weight =
-        TROUPE_TRY(weights.read(TROUPE_TRY(own.text()), meta, kind->second.counts_as ? dtype : std::nullopt));
+    const at::Tensor weight = TROUPE_TRY(weights.read(TROUPE_TRY(own.text()), meta));
     kept.push_back(TROUPE_TRY(add_weight(made, names, kind->second, spec.value, weight, meta.requires_grad)));
   }
   return kept;
@@ -138,9 +131,8 @@ expected<void> exported_signature::add_outputs(operator_graph& made, const value
     const tagged_part spec = TROUPE_TRY(each.tagged());
     if (const auto found = written.find(spec.kind); found != written.end()) {
       const std::string name = TROUPE_TRY(TROUPE_TRY(spec.value.at(found->second)).text());
-      return fail(
-          error_code::model_unsupported, each.where(), "the model writes " + name + " (" + spec.kind + ")",
-          "export it in evaluation mode (model.eval()), and compute a new tensor in place of changing this one");
+      return fail(error_code::model_unsupported, each.where(), "the model writes " + name + " (" + spec.kind + ")",
+                  write_fix);
     }
     if (spec.kind != "user_output") {
       return fail(error_code::model_unsupported, each.where(),
@@ -150,13 +142,14 @@ expected<void> exported_signature::add_outputs(operator_graph& made, const value
     const std::size_t position = results++;
     if (output_names_ && position >= output_names_->size()) return each.wrong("is no result of forward");
     const std::string name = output_names_ ? (*output_names_)[position] : std::to_string(position);
-    const tagged_part result = TROUPE_TRY(TROUPE_TRY(spec.value.at("arg")).tagged());
+    const json_part argument = TROUPE_TRY(spec.value.at("arg"));
+    const tagged_part result = TROUPE_TRY(argument.tagged());
     if (result.kind == "as_tensor") {
-      torch::jit::Value* const value = TROUPE_TRY(names.find(TROUPE_TRY(result.value.at("name"))));
+      torch::jit::Value* const value = TROUPE_TRY(names.find(TROUPE_TRY(name_in(argument))));
       if (value->type()->kind() != c10::TypeKind::TensorType) return each.wrong("is no tensor");
       made.graph->registerOutput(value);
     } else if (result.kind.starts_with("as_sym_") && TROUPE_TRY(result.value.tagged()).kind == "as_name") {
-      torch::jit::Value* const number = TROUPE_TRY(names.find(TROUPE_TRY(result.value.at("as_name"))));
+      torch::jit::Value* const number = TROUPE_TRY(names.find(TROUPE_TRY(name_in(argument))));
       made.graph->registerOutput(made.graph->insert(c10::prim::NumToTensor, {number}));
     } else {
       continue;  // None, or a constant

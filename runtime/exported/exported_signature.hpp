@@ -21,8 +21,7 @@ class exported_signature {
 
   /// Adds the inputs to the graph, and the weights as constants at its point of insertion, and names all of them.
   /// Returns what no operator may write. Errors: those of exported_weights::read(); E0217 for a custom object.
-  expected<std::vector<kept_value>> add_inputs(operator_graph& made, value_names& names, exported_weights& weights,
-                                               std::optional<c10::ScalarType> dtype);
+  expected<std::vector<kept_value>> add_inputs(operator_graph& made, value_names& names, exported_weights& weights);
   /// Registers the outputs. E0217 where the program writes a buffer or an argument, or has no tensor among its results.
   expected<void> add_outputs(operator_graph& made, const value_names& names);
 

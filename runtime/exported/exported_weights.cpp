@@ -5,8 +5,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include "messages/file_fixes.hpp"
 #include "messages/try.hpp"
-#include "runtime/json/json_text.hpp"
 
 namespace troupe {
 namespace {
@@ -14,12 +14,6 @@ namespace {
 /// A tensor may say that it has more elements than its record, as one that expand() made does; so many bytes more than
 /// the file has.
 constexpr std::int64_t expanded_bytes = 64 << 20;
-
-struct extent {
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;
-  std::int64_t offset = 0;
-};
 
 expected<std::int64_t> count_in(const json_part& part) {
   const auto number = TROUPE_TRY(exported_size(part));
@@ -32,29 +26,6 @@ expected<std::vector<std::int64_t>> counts_in(const json_part& list) {
   std::vector<std::int64_t> counts;
   for (const json_part& each : TROUPE_TRY(list.items())) counts.push_back(TROUPE_TRY(count_in(each)));
   return counts;
-}
-
-/// The extent of a tensor that lies inside of `elements` elements.
-expected<extent> extent_in(const json_part& meta, std::int64_t elements, std::int64_t elements_max) {
-  extent made;
-  made.sizes = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("sizes"))));
-  made.strides = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("strides"))));
-  made.offset = TROUPE_TRY(count_in(TROUPE_TRY(meta.at("storage_offset"))));
-  if (made.sizes.size() != made.strides.size()) return meta.wrong("has not as many strides as sizes");
-  std::int64_t count = 1;
-  std::int64_t last = made.offset;
-  const bool is_empty = std::ranges::find(made.sizes, 0) != made.sizes.end();
-  for (std::size_t i = 0; i < made.sizes.size(); ++i) {
-    std::int64_t reach = 0;
-    if (__builtin_mul_overflow(count, made.sizes[i], &count) || (!is_empty && count > elements_max)) {
-      return meta.wrong("has more elements than the file");
-    }
-    const bool is_far = __builtin_mul_overflow(std::max<std::int64_t>(made.sizes[i] - 1, 0), made.strides[i], &reach) ||
-                        __builtin_add_overflow(last, reach, &last);
-    if (is_far) return meta.wrong("lies outside of its record");
-  }
-  if (is_empty ? made.offset > elements : last >= elements) return meta.wrong("lies outside of its record");
-  return made;
 }
 
 bool is_same(const exported_tensor& a, const exported_tensor& b) {
@@ -89,56 +60,65 @@ expected<void> exported_weights::list(const std::string& folder, const std::stri
   return {};
 }
 
-expected<at::Tensor> exported_weights::memory_of(const std::string& path, c10::ScalarType stored,
-                                                 c10::ScalarType wanted) {
-  const auto key = std::tuple(path, stored, wanted);
-  if (const auto known = memory_.find(key); known != memory_.end()) return known->second;
-  auto bytes = bytes_.find(path);
-  if (bytes == bytes_.end()) {
-    const zip_entry* const entry = archive_->find(path);
-    if (entry == nullptr || entry->packed) {
-      const std::string finding = entry == nullptr ? "lacks the entry " : "has the packed entry ";
-      return fail(error_code::model_unreadable, archive_->where(), "the file is damaged: it " + finding + path,
-                  copy_again_fix);
+expected<exported_weights::extent> exported_weights::extent_in(const json_part& meta, std::int64_t elements,
+                                                               std::int64_t elements_max) {
+  extent made;
+  made.sizes = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("sizes"))));
+  made.strides = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("strides"))));
+  made.offset = TROUPE_TRY(count_in(TROUPE_TRY(meta.at("storage_offset"))));
+  if (made.sizes.size() != made.strides.size()) return meta.wrong("has not as many strides as sizes");
+  std::int64_t count = 1;
+  std::int64_t last = made.offset;
+  const bool is_empty = std::ranges::find(made.sizes, 0) != made.sizes.end();
+  for (std::size_t i = 0; i < made.sizes.size(); ++i) {
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(count, made.sizes[i], &count) || (!is_empty && count > elements_max)) {
+      return meta.wrong("has more elements than the file");
     }
-    // An allocation of LibTorch begins at a multiple of 64 bytes.
-    const at::Tensor made = at::empty({static_cast<std::int64_t>(entry->bytes)}, at::kByte);
-    char* to = reinterpret_cast<char*>(made.data_ptr());
-    TROUPE_TRY(archive_->read(*entry, [&](std::string_view piece) {
-      std::memcpy(to, piece.data(), piece.size());
-      to += piece.size();
-    }));
-    bytes = bytes_.emplace(path, made).first;
+    const bool is_far = __builtin_mul_overflow(std::max<std::int64_t>(made.sizes[i] - 1, 0), made.strides[i], &reach) ||
+                        __builtin_add_overflow(last, reach, &last);
+    if (is_far) return meta.wrong("lies outside of its record");
   }
-  const auto item = static_cast<std::int64_t>(c10::elementSize(stored));
-  const at::Tensor whole = at::empty({0}, stored).set_(bytes->second.storage(), 0, {bytes->second.numel() / item}, {1});
-  return memory_.emplace(key, whole.to(wanted)).first->second;
+  if (is_empty ? made.offset > elements : last >= elements) return meta.wrong("lies outside of its record");
+  return made;
 }
 
-expected<at::Tensor> exported_weights::read(const std::string& name, const exported_tensor& promised,
-                                            std::optional<c10::ScalarType> dtype) {
+expected<at::Tensor> exported_weights::bytes_of(const std::string& path) {
+  at::Tensor& bytes = bytes_[path];
+  if (bytes.defined()) return bytes;
+  const zip_entry* const entry = archive_->find(path);
+  if (entry == nullptr || entry->packed) {
+    const std::string finding = entry == nullptr ? "lacks the entry " : "has the packed entry ";
+    return fail(error_code::model_unreadable, archive_->where(), "the file is damaged: it " + finding + path,
+                copy_again_fix);
+  }
+  // An allocation of LibTorch begins at a multiple of 64 bytes.
+  const at::Tensor made = at::empty({static_cast<std::int64_t>(entry->bytes)}, at::kByte);
+  char* to = reinterpret_cast<char*>(made.data_ptr());
+  TROUPE_TRY(archive_->read(*entry, [&](std::string_view piece) {
+    std::memcpy(to, piece.data(), piece.size());
+    to += piece.size();
+  }));
+  return bytes = made;
+}
+
+expected<at::Tensor> exported_weights::read(const std::string& name, const exported_tensor& promised) {
   const auto found = records_.find(name);
   if (found == records_.end()) {
     return fail(error_code::model_unreadable, archive_->where(),
                 "the file is damaged: it has no tensor " + name + ", which its program names", copy_again_fix);
   }
-  const json_part meta(found->second.meta, archive_->where(), "the tensor " + name);
+  const auto& [path, document] = found->second;
+  const json_part meta(document, archive_->where(), "the tensor " + name);
   const exported_tensor stored = TROUPE_TRY(tensor_meta(meta));
   if (!is_same(stored, promised)) return meta.wrong("has not the type and the sizes that models/model.json says");
-  const zip_entry* const entry = archive_->find(found->second.path);
+  const at::Tensor bytes = TROUPE_TRY(bytes_of(path));
   const auto item = static_cast<std::int64_t>(c10::elementSize(stored.dtype));
-  const std::int64_t elements = entry == nullptr ? 0 : static_cast<std::int64_t>(entry->bytes) / item;
   const std::int64_t most = (static_cast<std::int64_t>(archive_->bytes()) + expanded_bytes) / item;
-  const extent place = TROUPE_TRY(extent_in(meta, elements, most));
-  const bool is_converted = dtype && c10::isFloatingType(stored.dtype);
-  const at::Tensor memory =
-      TROUPE_TRY(memory_of(found->second.path, stored.dtype, is_converted ? *dtype : stored.dtype));
-  std::vector<std::int64_t> extent{place.offset};
-  extent.insert(extent.end(), place.sizes.begin(), place.sizes.end());
-  extent.insert(extent.end(), place.strides.begin(), place.strides.end());
-  at::Tensor& tensor = tensors_[{found->second.path, stored.dtype, memory.scalar_type(), std::move(extent)}];
+  const extent place = TROUPE_TRY(extent_in(meta, bytes.numel() / item, most));
+  at::Tensor& tensor = tensors_[{path, stored.dtype, place}];
   if (!tensor.defined()) {
-    tensor = at::empty({0}, memory.options()).set_(memory.storage(), place.offset, place.sizes, place.strides);
+    tensor = at::empty({0}, stored.dtype).set_(bytes.storage(), place.offset, place.sizes, place.strides);
   }
   return tensor;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -20,31 +20,38 @@ namespace troupe {
 /// is asked for; tensors of one record share its memory.
 class exported_weights {
  public:
-  /// Reads the two lists of tensors, and no tensor. The archive must outlive it.
+  /// Reads the two lists of tensors, and no tensor. E0210; E0217 for a tensor that is pickled. The archive must outlive
+  /// it.
   static expected<exported_weights> open(exported_archive& archive);
 
-  /// The tensor of this name, which must have the type and sizes that the program promises; converted to `dtype` if
-  /// that is given and the tensor is floating. E0210 where it is missing, or lies outside of its record; E0217 where it
-  /// is pickled.
-  expected<at::Tensor> read(const std::string& name, const exported_tensor& promised,
-                            std::optional<c10::ScalarType> dtype);
+  /// The tensor of this name, which must have the type and sizes that the program promises. E0210 where it is missing,
+  /// or lies outside of its record.
+  expected<at::Tensor> read(const std::string& name, const exported_tensor& promised);
 
  private:
   struct record {
     std::string path;
     nlohmann::json meta;
   };
+  /// In elements of a record.
+  struct extent {
+    std::vector<std::int64_t> sizes = {};
+    std::vector<std::int64_t> strides = {};
+    std::int64_t offset = 0;
+    auto operator<=>(const extent&) const = default;
+  };
   explicit exported_weights(exported_archive& archive) : archive_(&archive) {}
   expected<void> list(const std::string& folder, const std::string& name);
-  expected<at::Tensor> memory_of(const std::string& path, c10::ScalarType stored, c10::ScalarType wanted);
+  /// The extent of a tensor that lies inside of `elements` elements.
+  static expected<extent> extent_in(const json_part& meta, std::int64_t elements, std::int64_t elements_max);
+  expected<at::Tensor> bytes_of(const std::string& path);
 
   exported_archive* archive_;
   std::map<std::string, record> records_;
-  /// All elements of a record, in one dimension, by its path, the type that it has in the file, and its own.
-  std::map<std::tuple<std::string, c10::ScalarType, c10::ScalarType>, at::Tensor> memory_;
+  /// By path.
   std::map<std::string, at::Tensor> bytes_;
-  /// What read() gave, by path, types and extent: two names of one weight are one tensor.
-  std::map<std::tuple<std::string, c10::ScalarType, c10::ScalarType, std::vector<std::int64_t>>, at::Tensor> tensors_;
+  /// What read() gave, by path, type and extent: two names of one weight are one tensor.
+  std::map<std::tuple<std::string, c10::ScalarType, extent>, at::Tensor> tensors_;
 };
 
 }  // namespace troupe

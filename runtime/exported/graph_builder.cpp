@@ -99,23 +99,18 @@ expected<void> graph_builder::add_target(const std::string& target, const json_p
 expected<graph_builder::values> graph_builder::operands_of(const json_part& list, const value_names& names) {
   const tagged_part part = TROUPE_TRY(list.tagged());
   values operands;
-  if (part.kind == "as_tensors") {
-    for (const json_part& each : TROUPE_TRY(part.value.items())) {
-      operands.push_back(TROUPE_TRY(names.find(TROUPE_TRY(each.at("name")))));
-    }
-    return operands;
-  }
-  if (part.kind == "as_ints") {
-    for (const json_part& each : TROUPE_TRY(part.value.items())) {
-      operands.push_back(graph_.insertConstant(TROUPE_TRY(each.integer())));
-    }
-    return operands;
-  }
-  if (part.kind != "as_sym_ints") return list.wrong("is no list of tensors or sizes");
   for (const json_part& each : TROUPE_TRY(part.value.items())) {
-    const tagged_part size = TROUPE_TRY(each.tagged());
-    operands.push_back(size.kind == "as_name" ? TROUPE_TRY(names.find(size.value))
-                                              : graph_.insertConstant(TROUPE_TRY(size.value.integer())));
+    if (part.kind == "as_tensors") {
+      operands.push_back(TROUPE_TRY(names.find(TROUPE_TRY(each.at("name")))));
+    } else if (part.kind == "as_ints") {
+      operands.push_back(graph_.insertConstant(TROUPE_TRY(each.integer())));
+    } else if (part.kind == "as_sym_ints") {
+      const tagged_part size = TROUPE_TRY(each.tagged());
+      operands.push_back(size.kind == "as_name" ? TROUPE_TRY(names.find(size.value))
+                                                : graph_.insertConstant(TROUPE_TRY(size.value.integer())));
+    } else {
+      return list.wrong("is no list of tensors or sizes");
+    }
   }
   return operands;
 }

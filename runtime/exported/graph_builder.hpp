@@ -20,8 +20,7 @@ class graph_builder {
       : graph_(graph), calls_(graph.current_scope(), root) {}
 
   /// The nodes of a graph of the file, whose inputs have been named. Errors name the node and its line: those of
-  /// add_operator(), E0214 beyond graph_nodes_max, and E0217
-  /// for a target that is no operator.
+  /// add_operator(), E0214 beyond graph_nodes_max, and E0217 for a target that is no operator.
   expected<void> add_nodes(const json_part& graph, value_names& names);
 
  private:

@@ -131,8 +131,7 @@ class write_finder {
 
   [[nodiscard]] expected<void> refuse(const Node& node, const kept_value& target) const {
     return fail(error_code::model_unsupported, where_ + place_in_source(node),
-                "the model writes " + target.what + " by " + node.kind().toQualString(),
-                "export it in evaluation mode (model.eval()), and compute a new tensor in place of changing this one");
+                "the model writes " + target.what + " by " + node.kind().toQualString(), write_fix);
   }
 
   const std::vector<kept_value>& kept_;

@@ -15,6 +15,10 @@ struct kept_value {
   std::string what;
 };
 
+/// What to do about such a write.
+inline constexpr auto write_fix =
+    "export it in evaluation mode (model.eval()), and compute a new tensor in place of changing this one";
+
 /// E0217, which names the operator, where one writes into the memory of one of these: such a model keeps a state, or
 /// changes what others still read. Follows views by the schemas of the operators; LibTorch's AliasDb takes all inputs
 /// of a graph for one memory as soon as a tensor is in a list, and would refuse models that write no input.

@@ -1,17 +1,18 @@
 #include "runtime/exported/read_exported.hpp"
 
-#include <new>
+#include <exception>
+#include <utility>
 
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 
 #include "messages/exception_text.hpp"
+#include "messages/file_fixes.hpp"
 #include "messages/try.hpp"
 #include "runtime/exported/exported_archive.hpp"
 #include "runtime/exported/exported_signature.hpp"
 #include "runtime/exported/exported_weights.hpp"
 #include "runtime/exported/graph_builder.hpp"
 #include "runtime/exported/graph_writes.hpp"
-#include "runtime/json/json_text.hpp"
 
 namespace troupe {
 namespace {
@@ -42,8 +43,8 @@ expected<std::string> class_of(const json_part& graph) {
   return std::string("Module");
 }
 
-expected<operator_graph> read(const std::filesystem::path& file, std::optional<c10::ScalarType> dtype) {
-  exported_archive archive = TROUPE_TRY(exported_archive::open(file));
+expected<operator_graph> read(archive_file file) {
+  exported_archive archive = TROUPE_TRY(exported_archive::open(std::move(file)));
   const nlohmann::json document = TROUPE_TRY(archive.json(program_name));
   const json_part program(document, archive.where(), program_name);
   TROUPE_TRY(check_version(program));
@@ -56,7 +57,7 @@ expected<operator_graph> read(const std::filesystem::path& file, std::optional<c
   made.file = archive.where();
   made.graph = std::make_shared<torch::jit::Graph>();
   value_names names;
-  const auto kept = TROUPE_TRY(signature.add_inputs(made, names, weights, dtype));
+  const auto kept = TROUPE_TRY(signature.add_inputs(made, names, weights));
   graph_builder builder(*made.graph, TROUPE_TRY(class_of(graph)));
   TROUPE_TRY(builder.add_nodes(graph, names));
   TROUPE_TRY(signature.add_outputs(made, names));
@@ -68,12 +69,13 @@ expected<operator_graph> read(const std::filesystem::path& file, std::optional<c
 
 }  // namespace
 
-expected<operator_graph> read_exported(const std::filesystem::path& file, std::optional<c10::ScalarType> dtype) {
+expected<operator_graph> read_exported(archive_file file) {
+  const std::string where = file.name;
   try {
-    return read(file, dtype);
+    return read(std::move(file));
   } catch (const std::exception& caught) {
-    return fail(error_code::model_unreadable, file.string(),
-                "LibTorch cannot read the program: " + exception_text(caught), copy_again_fix);
+    return fail(error_code::model_unreadable, where, "LibTorch cannot read the program: " + exception_text(caught),
+                copy_again_fix);
   }
 }
 

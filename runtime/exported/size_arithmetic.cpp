@@ -78,29 +78,4 @@ expected<void> add_size_arithmetic(Graph& graph, value_names& names, const json_
   return name_output(graph, names, outputs.front(), made);
 }
 
-expected<void> name_output(Graph& graph, value_names& names, const json_part& output, Value* value) {
-  static const std::map<std::string, c10::TypeKind> kinds{
-      {"as_tensor", c10::TypeKind::TensorType}, {"as_tensors", c10::TypeKind::ListType},
-      {"as_sym_int", c10::TypeKind::IntType},   {"as_sym_float", c10::TypeKind::FloatType},
-      {"as_sym_bool", c10::TypeKind::BoolType},
-  };
-  const tagged_part part = TROUPE_TRY(output.tagged());
-  if (part.kind == "as_none") return {};
-  if (part.kind == "as_optional_tensor") {
-    if (TROUPE_TRY(part.value.tagged()).kind == "as_none") return {};
-    return name_output(graph, names, part.value, value);
-  }
-  const auto found = kinds.find(part.kind);
-  if (found == kinds.end()) return output.wrong("is no kind of output");
-  if (found->second != value->type()->kind()) return output.wrong("is not of the type that its operator gives");
-  if (part.kind == "as_tensor") return names.give(TROUPE_TRY(part.value.at("name")), value);
-  if (part.kind != "as_tensors") return names.give(TROUPE_TRY(part.value.at("as_name")), value);
-  const auto members = TROUPE_TRY(part.value.items());
-  torch::jit::Node* unpacked = graph.insertNode(graph.createListUnpack(value, members.size()));
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    TROUPE_TRY(names.give(TROUPE_TRY(members[i].at("name")), unpacked->output(i)));
-  }
-  return {};
-}
-
 }  // namespace troupe

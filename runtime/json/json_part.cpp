@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "messages/file_fixes.hpp"
 #include "messages/try.hpp"
-#include "runtime/json/json_text.hpp"
 
 namespace troupe {
 

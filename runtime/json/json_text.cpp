@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "messages/file_fixes.hpp"
+
 namespace troupe {
 namespace {
 
@@ -62,8 +64,6 @@ class json_measure : public nlohmann::json_sax<nlohmann::json> {
 
 expected<nlohmann::json> parse_json(std::string_view text, std::uint64_t memory_bytes, const std::string& where,
                                     const std::string& name) {
-  constexpr auto limits_fix =
-      "make the file again with the program that wrote it, and use no file that you did not ask for";
   json_measure measure(memory_bytes);
   if (nlohmann::json::sax_parse(text, &measure)) return nlohmann::json::parse(text);
   if (measure.is_too_deep()) {

@@ -20,9 +20,4 @@ inline constexpr std::size_t json_depth_max = 200;
 expected<nlohmann::json> parse_json(std::string_view text, std::uint64_t memory_bytes, const std::string& where,
                                     const std::string& name);
 
-/// What to do about a file that is damaged.
-inline constexpr auto copy_again_fix =
-    "copy or download the file again and compare its size and checksum with the original's, or make it again with the "
-    "program that wrote it";
-
 }  // namespace troupe

@@ -4,9 +4,9 @@
 #include <cctype>
 #include <string_view>
 
+#include "messages/file_fixes.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/archive/zip_content.hpp"
 #include "runtime/graph/code_effects.hpp"
 #include "runtime/model/code_scan.hpp"
 #include "runtime/model/pickle_scan.hpp"
@@ -15,8 +15,6 @@
 namespace troupe {
 namespace {
 
-constexpr auto copy_fix = "copy or download the file again and compare its size and checksum with the original's";
-constexpr auto limits_fix = "export the model again, and use no file that you did not ask for";
 constexpr auto effects_fix = "--allow-effects takes it, if you trust the model as you would trust a program";
 constexpr std::string_view class_prefix = "__torch__.torch.classes.";
 
@@ -43,8 +41,7 @@ std::string module_of(const std::string& entry) {
 
 class archive_reader {
  public:
-  archive_reader(std::istream& file, const model_loading& how, const std::string& where)
-      : file_(file), how_(how), where_(where) {}
+  archive_reader(archive_file& file, const model_loading& how) : file_(file), how_(how), where_(file.name) {}
 
   expected<void> read(const zip_entry& entry) {
     const content_kind kind = kind_of(entry.name);
@@ -52,10 +49,9 @@ class archive_reader {
       return beyond(entry, "has " + std::to_string(entry.bytes) + " bytes", limits::model_text_bytes_max);
     }
     std::string text;
-    const auto read = read_zip_entry(file_, entry, [&](std::string_view piece) {
+    TROUPE_TRY(file_.read(entry, [&](std::string_view piece) {
       if (kind != content_kind::other) text += piece;
-    });
-    if (!read) return zip_error(read.error(), where_);
+    }));
     if (kind == content_kind::legacy) {
       return fail(error_code::model_not_torchscript, where_,
                   "the file is in TorchScript's format before PyTorch 1.3, and has the entry " + entry.name,
@@ -94,7 +90,7 @@ class archive_reader {
     auto outline = scan_code(text, entry.name);
     if (!outline) {
       return fail(error_code::model_unreadable, where_,
-                  "LibTorch cannot read the code in " + entry.name + ": " + outline.error(), copy_fix);
+                  "LibTorch cannot read the code in " + entry.name + ": " + outline.error(), copy_again_fix);
     }
     if (outline->depth > limits::model_expression_depth_max) {
       return beyond(entry, "is nested " + std::to_string(outline->depth) + " deep or deeper",
@@ -110,7 +106,7 @@ class archive_reader {
     const auto outline = scan_pickle(bytes);
     if (!outline) {
       return fail(error_code::model_unreadable, where_,
-                  "the objects in " + entry.name + " are damaged at " + outline.error(), copy_fix);
+                  "the objects in " + entry.name + " are damaged at " + outline.error(), copy_again_fix);
     }
     const std::size_t depth = std::max(outline->depth, outline->text_depth);
     if (depth > limits::model_object_depth_max) {
@@ -133,7 +129,7 @@ class archive_reader {
                 "the entry " + entry.name + " " + what + ", and the limit is " + std::to_string(limit), limits_fix);
   }
 
-  std::istream& file_;
+  archive_file& file_;
   const model_loading& how_;
   const std::string& where_;
   /// With the module whose code it is in.
@@ -141,36 +137,57 @@ class archive_reader {
   reference_depth references_;
 };
 
-}  // namespace
-
-tl::unexpected<error> zip_error(const zip_fault& fault, const std::string& where) {
-  switch (fault.what) {
-    case zip_fault::kind::truncated:
-      return fail(error_code::model_truncated, where, "the file is truncated: " + fault.cause, copy_fix);
-    case zip_fault::kind::altered:
-      return fail(error_code::model_damaged, where, "the file is damaged: " + fault.cause, copy_fix);
-    case zip_fault::kind::damaged:
-      break;
-  }
-  return fail(error_code::model_unreadable, where, "the file is damaged: " + fault.cause, copy_fix);
+/// Entries stand below one folder, whose name is up to the writer; LibTorch takes the first entry's.
+bool has_entry(const std::vector<zip_entry>& entries, std::string_view path) {
+  const std::string_view first = entries.empty() ? std::string_view() : entries.front().name;
+  const std::string start = std::string(first.substr(0, first.find('/') + 1)) + std::string(path);
+  return std::ranges::any_of(entries, [&](const zip_entry& each) { return each.name.starts_with(start); });
 }
 
-expected<void> check_archive(std::istream& file, const std::vector<zip_entry>& entries, const model_loading& how,
-                             const std::string& where) {
+expected<void> check_archive(archive_file& file, const model_loading& how) {
   std::uint64_t unpacked = 0;
-  for (const zip_entry& each : entries) {
+  for (const zip_entry& each : file.entries) {
     if (each.packed) unpacked += std::min(each.bytes, limits::model_unpacked_bytes_max + 1);
     if (unpacked <= limits::model_unpacked_bytes_max) continue;
-    return fail(error_code::model_beyond_limits, where,
+    return fail(error_code::model_beyond_limits, file.name,
                 "its packed entries unpack to more than " + std::to_string(limits::model_unpacked_bytes_max) +
                     " bytes, at " + each.name,
                 limits_fix);
   }
-  archive_reader reader(file, how, where);
-  for (const zip_entry& each : entries) {
+  archive_reader reader(file, how);
+  for (const zip_entry& each : file.entries) {
     TROUPE_TRY(reader.read(each));
   }
   return reader.judge_references().and_then([&] { return reader.judge_effects(); });
+}
+
+}  // namespace
+
+expected<void> check_torchscript(archive_file& file, const model_loading& how) {
+  if (has_entry(file.entries, "data/aotinductor/") || has_entry(file.entries, "archive_format")) {
+    return fail(error_code::model_not_torchscript, file.name,
+                "the file is a torch.export package (.pt2), not a TorchScript model",
+                "use the file as the model of a pipeline, or save the module as TorchScript: "
+                "torch.jit.trace(model.eval(), (example,)).save(\"model.pt\")");
+  }
+  const bool has_code = has_entry(file.entries, "code/") || has_entry(file.entries, "constants.pkl");
+  if (has_code) {
+    for (const std::string_view needed : {"data.pkl", "constants.pkl", "version"}) {
+      if (has_entry(file.entries, needed) || has_entry(file.entries, ".data/" + std::string(needed))) continue;
+      return fail(error_code::model_unreadable, file.name,
+                  "the file is damaged: it lacks the entry " + std::string(needed), copy_again_fix);
+    }
+    return check_archive(file, how);
+  }
+  if (has_entry(file.entries, "data.pkl")) {
+    return fail(error_code::model_state_dict, file.name,
+                "the file is a state dict (or another object of torch.save): it holds weights but no code",
+                "load it into the model with load_state_dict, then " + std::string(export_fix));
+  }
+  return fail(error_code::model_not_torchscript, file.name,
+              "the file is no model: it is a zip file, but without models/model.json (.pt2), and without data.pkl and "
+              "code/ (TorchScript)",
+              export_fix);
 }
 
 }  // namespace troupe

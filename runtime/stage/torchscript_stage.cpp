@@ -4,7 +4,7 @@
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "runtime/model/model_file.hpp"
+#include "runtime/model/archive_check.hpp"
 #include "runtime/model/model_output.hpp"
 #include "runtime/model/move_module.hpp"
 #include <troupe/model.hpp>
@@ -62,7 +62,8 @@ stage_factory torchscript(const torch::jit::Module& module) {
 
 stage_factory torchscript_file(std::filesystem::path file, model_loading how) {
   return [file = std::move(file), how](const stage_context& context) {
-    if (auto fine = check_model_file(file, how); !fine) throw std::runtime_error(to_string(fine.error()));
+    const auto fine = open_archive(file).and_then([&](archive_file opened) { return check_torchscript(opened, how); });
+    if (!fine) throw std::runtime_error(to_string(fine.error()));
     send_model_output_to_stderr();  // loading runs code
     return make(torch::jit::load(file.string(), c10::Device(c10::kCPU)), context);
   };

@@ -56,11 +56,11 @@ class written_file {
   std::filesystem::path folder_;
 };
 
-/// What reading a file comes to: "good", or the error's text.
-std::string outcome_at(const std::filesystem::path& file);
-/// The same of a file with these bytes.
+expected<operator_graph> read_file(const std::filesystem::path& file);
+
+/// What reading a file with these bytes and finding its layers comes to: "good", or the error's text.
 std::string outcome_of(const std::string& bytes);
-/// The same. Checks that reading took at most twice the file and 64 MiB of memory.
+/// The same. Checks that it took at most twice the file and 64 MiB of memory.
 std::string bounded_outcome(const std::string& bytes);
 /// outcome_of() a recorded model whose models/model.json is changed.
 std::string outcome_of_changed(const std::string& model, const std::function<void(nlohmann::json& program)>& change);

@@ -216,8 +216,6 @@ TEST(refusals, of_other_files) {
               AllOf(HasSubstr("error E0207"), HasSubstr("AOTInductor")));
   EXPECT_THAT(of_entries({"m/archive_format", "m/models/other.json"}),
               AllOf(HasSubstr("error E0207"), HasSubstr("models/other.json")));
-  EXPECT_THAT(of_entries({"m/data.pkl", "m/data/0", "m/version"}),
-              AllOf(HasSubstr("error E0204"), HasSubstr("load_state_dict")));
   EXPECT_THAT(of_entries({"readme.txt"}), HasSubstr("error E0207"));
   EXPECT_THAT(outcome_of("no zip file at all"), HasSubstr("error E02"));
   EXPECT_THAT(outcome_of(""), HasSubstr("error E02"));

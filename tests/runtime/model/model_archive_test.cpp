@@ -12,7 +12,7 @@
 
 #include "messages/limits.hpp"
 #include "runtime/graph/code_effects.hpp"
-#include "runtime/model/model_file.hpp"
+#include "runtime/model/archive_check.hpp"
 #include "runtime/model/pickle_scan.hpp"
 #include "runtime/model/probe.hpp"
 #include "torchscript.hpp"
@@ -25,7 +25,9 @@ using ::testing::HasSubstr;
 
 std::string outcome_of(const std::string& content, const model_loading& how = {}) {
   const scratch_dir dir;
-  const auto outcome = check_model_file(dir.write("model.pt", content), how);
+  const auto outcome = open_archive(dir.write("model.pt", content)).and_then([&](archive_file file) {
+    return check_torchscript(file, how);
+  });
   return outcome ? "good" : to_string(outcome.error());
 }
 std::string outcome_of_code(const std::string& code) {
