@@ -9,6 +9,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/graph/operator_graph.hpp"
+#include "runtime/graph/written_memory.hpp"
 
 namespace troupe {
 namespace {
@@ -25,14 +26,6 @@ constexpr std::size_t sharing_max = 64;
 
 /// Rounds of a loop in which a carried value still comes to share more. Then it counts as one that may share with all.
 constexpr std::size_t rounds_max = 4;
-
-/// They may return their input itself, or a view, and their schemas do not say so.
-const std::set<std::string> silent_views{
-    "aten::dropout",    "aten::feature_dropout", "aten::alpha_dropout",     "aten::feature_alpha_dropout",
-    "aten::einsum",     "aten::meshgrid",        "aten::atleast_1d",        "aten::atleast_2d",
-    "aten::atleast_3d", "aten::type_as",         "aten::broadcast_tensors", "aten::rrelu",
-    "aten::pad",        "aten::cartesian_prod",  "aten::nan_to_num",        "aten::align_tensors",
-};
 
 bool has_alias(const c10::Argument& argument) {
   return argument.alias_info() != nullptr;
@@ -84,7 +77,7 @@ class write_finder {
     const bool is_plain = schema == nullptr || schema->arguments().size() != node.inputs().size() ||
                           schema->returns().size() != node.outputs().size();
     // Lists, and what takes them apart.
-    const bool is_silent = node.kind().is_prim() || silent_views.contains(node.kind().toQualString());
+    const bool is_silent = node.kind().is_prim() || may_give_back(node);
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const sharing with = of(node.input(i));
       if (!with) continue;

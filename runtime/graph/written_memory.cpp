@@ -15,19 +15,70 @@ using torch::jit::Block;
 using torch::jit::Node;
 using torch::jit::Value;
 
-/// Operators that give back their input itself where there is nothing to do, though their schema tells of a new tensor.
-constexpr std::array<std::string_view, 7> giving_back = {"dropout",     "feature_dropout", "alpha_dropout", "type_as",
-                                                         "_cast_Float", "_cast_Double",    "_cast_Half"};
+constexpr std::array giving_back{
+    "pad",
+    "data",
+    "rrelu",
+    "einsum",
+    "dropout",
+    "type_as",
+    "meshgrid",
+    "to_dense",
+    "_cast_Int",
+    "_cast_Byte",
+    "_cast_Char",
+    "_cast_Half",
+    "_cast_Long",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "dequantize",
+    "nan_to_num",
+    "_cast_Float",
+    "_cast_Short",
+    "_cast_Double",
+    "_unsafe_view",
+    "unsafe_chunk",
+    "unsafe_split",
+    "align_tensors",
+    "alpha_dropout",
+    "conj_physical",
+    "cartesian_prod",
+    "feature_dropout",
+    "broadcast_tensors",
+    "feature_alpha_dropout",
+    "flatten_dense_tensors",
+    "unflatten_dense_tensors",
+    "unsafe_split_with_sizes",
+};
 
-bool gives_back(const Node& node) {
-  return node.kind().is_aten() && std::ranges::find(giving_back, node.kind().toUnqualString()) != giving_back.end();
+bool is_tensor(const Value& value) {
+  return value.type()->isSubtypeOf(*c10::TensorType::get());
+}
+bool is_list(const Value& value) {
+  return value.type()->isSubtypeOf(*c10::ListType::ofTensors());
 }
 
-/// So that a write to their output is seen as one to their input.
-void look_through(Block& block) {
+using replacements = std::unordered_map<const Value*, Value*>;
+
+/// Puts what an operator may give back in the place of what it gives, so that a write to one is seen as one to the
+/// other.
+void look_through(Block& block, replacements& into) {
   for (Node* node : block.nodes()) {
-    for (Block* inner : node->blocks()) look_through(*inner);
-    if (gives_back(*node)) node->output()->replaceAllUsesWith(node->input(0));
+    for (Block* inner : node->blocks()) look_through(*inner, into);
+    if (!may_give_back(*node) || node->outputs().size() != 1) continue;
+    const auto inputs = node->inputs();
+    const auto* given =
+        std::ranges::find_if(inputs, [](const Value* input) { return is_tensor(*input) || is_list(*input); });
+    if (given == inputs.end()) continue;
+    Value* same = *given;
+    torch::jit::Graph& graph = *node->owningGraph();
+    const torch::jit::WithInsertPoint behind(node->next());
+    if (is_list(*same) && is_tensor(*node->output())) same = graph.insert(c10::aten::__getitem__, {same, 0});
+    if (is_tensor(*same) && is_list(*node->output()))
+      same = graph.insertNode(graph.createList(c10::TensorType::get(), {same}))->output();
+    into.emplace(node->output(), same);
+    node->output()->replaceAllUsesWith(same);
   }
 }
 
@@ -41,21 +92,27 @@ bool may_write(const Node& node) {
 
 }  // namespace
 
+bool may_give_back(const Node& node) {
+  return node.kind().is_aten() &&
+         std::ranges::find(giving_back, std::string_view(node.kind().toUnqualString())) != giving_back.end();
+}
+
 written_memory::written_memory(torch::jit::Graph& graph) : copy_(graph.copy()), steps_(steps_of(*copy_)) {
   for (const Node* step : steps_) writers_.push_back(may_write(*step));
   if (std::ranges::none_of(writers_, [](bool writes) { return writes; })) return;
   for (std::size_t at = 0; at < graph.inputs().size(); ++at) twins_.emplace(graph.inputs()[at], copy_->inputs()[at]);
+  replacements seen;
+  look_through(*copy_->block(), seen);
   std::size_t step = 0;
   for (Node* node : graph.nodes()) {
     if (node->kind() == c10::prim::Constant) continue;
-    const bool through = gives_back(*node);
     for (std::size_t at = 0; at < node->outputs().size(); ++at) {
-      const auto before = through ? twins_.find(node->input(0)) : twins_.end();
-      twins_.emplace(node->outputs()[at], before == twins_.end() ? steps_[step]->outputs()[at] : before->second);
+      Value* const twin = steps_[step]->outputs()[at];
+      const auto same = seen.find(twin);
+      twins_.emplace(node->outputs()[at], same == seen.end() ? twin : same->second);
     }
     ++step;
   }
-  look_through(*copy_->block());
   aliases_ = std::make_unique<torch::jit::AliasDb>(copy_);
 }
 

@@ -13,9 +13,11 @@ class AliasDb;
 
 namespace troupe {
 
+/// Whether an operator may give back an input, a view of it or a list of views, though its schema tells of new tensors.
+[[nodiscard]] bool may_give_back(const torch::jit::Node& node);
+
 /// Which steps of a graph write to memory that others may use, by LibTorch's alias analysis: when in doubt, they do.
-/// Operators whose schema tells of a new tensor and which may give back their input all the same, such as dropout, are
-/// looked through. Has a copy of the graph.
+/// Operators that may_give_back() their input are looked through. Has a copy of the graph.
 class written_memory {
  public:
   explicit written_memory(torch::jit::Graph& graph);

@@ -166,6 +166,31 @@ TEST_P(difficult_layer_test, keeps_input_weights_and_bits_in_every_mode_and_cut)
 INSTANTIATE_TEST_SUITE_P(layers, difficult_layer_test, ::testing::ValuesIn(difficult_layers),
                          [](const auto& instance) { return instance.param.name; });
 
+/// They give back their input or a view of it, and their schemas tell of new tensors.
+TEST(graph_body, a_write_into_what_was_given_back_unseen_is_not_cut_off) {
+  const auto more = scripted("More", "def forward(self, x):\n  return x + 1\n");
+  const auto twice = scripted("Twice", "def forward(self, x):\n  return x.mul_(2.0)\n");
+  for (const char* given_back :
+       {"torch.dropout(x, 0.5, False)", "torch.atleast_2d(x)", "torch.einsum(\"ij->ij\", [x])",
+        "torch.broadcast_tensors([x, x])[0]", "torch.unsafe_chunk(x, 1)[0]", "x.to_dense()", "torch.conj_physical(x)",
+        "x.type_as(x)", "torch.cartesian_prod([x.view([-1])]).view([4, 6])"}) {
+    const auto same = scripted("Same", std::string("def forward(self, x):\n  return ") + given_back + "\n");
+    const auto net = container("Net", {{"more", more}, {"same", same}, {"twice", twice}},
+                               "def forward(self, x):\n  y = self.more.forward(x)\n"
+                               "  return self.twice.forward(self.same.forward(y)) + y\n");
+    const at::Tensor input = at::randn({4, 6});
+    const at::Tensor wanted = net.deepcopy().forward({input}).toTensor();
+    ASSERT_TRUE(at::equal(wanted, (input + 1) * 4)) << given_back;
+    const layered_graph_ptr graph = layers_of(*make_model(net, "memory"));
+    for (std::size_t cut = 1; cut < graph->layers().size(); ++cut) {
+      if (!graph->can_begin(cut)) continue;
+      const auto output = run_cut(*graph, {cut}, input);
+      ASSERT_TRUE(output) << to_string(output.error());
+      EXPECT_TRUE(same_bits(*output, wanted)) << given_back << ", cut " << cut;
+    }
+  }
+}
+
 TEST(graph_body, what_passes_through_is_handed_on_without_a_copy) {
   const auto skip = container("Skip", {{"a", linear("Linear", 6, 6)}, {"b", linear("Linear", 6, 6)}},
                               "def forward(self, x):\n  y = self.a.forward(x)\n  return self.b.forward(y) + x\n");
