@@ -7,12 +7,14 @@
 #include <torch/csrc/jit/passes/peephole_non_tensor.h>
 
 #include "messages/check.hpp"
+#include "runtime/graph/whole_division.hpp"
 
 namespace troupe {
 
 void simplify(torch::jit::Graph& graph) {
   // a decided branch may decide the next one
   constexpr int rounds_max = 8;
+  guard_divisions(*graph.block());
   std::shared_ptr<torch::jit::Graph> shared = graph.shared_from_this();
   for (int round = 0; round < rounds_max; ++round) {
     torch::jit::LowerSimpleTuples(shared);

@@ -13,7 +13,7 @@ namespace troupe {
 void bind_inputs(operator_graph& model, const std::set<std::string>& given);
 
 /// Computes all values but tensors that do not depend on the input, and removes unused operators. No tensor is
-/// computed, so that the bits stay.
+/// computed, so that the bits stay. Divisions of whole numbers are those of whole_division.hpp afterwards.
 void simplify(torch::jit::Graph& graph);
 
 }  // namespace troupe

@@ -59,9 +59,8 @@ graph_part layered_graph::part(std::size_t begin, std::size_t end, c10::Device d
 std::vector<torch::jit::Value*> layered_graph::crossing(std::size_t at) const {
   torch::jit::Graph& graph = *model_.graph;
   if (at == 0) return {graph.inputs().begin() + (model_.state ? 1 : 0), graph.inputs().end()};
-  if (at == layers_.size()) return {graph.outputs().begin(), graph.outputs().end()};
-  const auto live = live_.at(place_of(at));
-  return {live.begin(), live.end()};
+  if (at == layers_.size()) return graph.outputs().vec();
+  return live_.at(place_of(at));
 }
 
 operator_graph layered_graph::copy() const {

@@ -74,7 +74,6 @@ bool is_made_again(const Value& value) {
 }
 
 live_values::live_values(const operator_graph& model) : steps_(steps_of(*model.graph)) {
-  live_.resize(steps_.size() + 1);
   objections_.resize(steps_.size() + 1);
   find_ranges(*model.graph);
   object_to_types();
@@ -82,8 +81,16 @@ live_values::live_values(const operator_graph& model) : steps_(steps_of(*model.g
   object_to_shared_writes(*model.graph);
 }
 
+std::vector<Value*> live_values::at(std::size_t place) const {
+  std::vector<Value*> crossing;
+  for (const range& each : ranges_) {
+    if (each.made <= place && place < each.last) crossing.push_back(each.value);
+  }
+  return crossing;
+}
+
 std::size_t live_values::tensors_at(std::size_t place) const {
-  return std::ranges::count_if(live_.at(place),
+  return std::ranges::count_if(at(place),
                                [](const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); });
 }
 
@@ -109,7 +116,7 @@ void live_values::find_ranges(torch::jit::Graph& graph) {
     for (const Value* value : steps_[step]->outputs()) needed[value] = needed_at(value);
   }
   const auto enter = [&](Value* value, std::size_t made, std::size_t last) {
-    for (std::size_t place = made; place < last; ++place) live_[place].push_back(value);
+    if (made < last) ranges_.push_back({value, made, last});
   };
   for (Value* input : graph.inputs()) enter(input, 0, needed_at(input));
   for (std::size_t step = 0; step < steps_.size(); ++step) {
@@ -120,22 +127,16 @@ void live_values::find_ranges(torch::jit::Graph& graph) {
 }
 
 void live_values::object_to_types() {
-  std::unordered_map<const Value*, bool> known;
-  const auto may_be_missing = [&](const Value* value) {
-    const auto [entry, is_new] = known.try_emplace(value);
-    if (is_new) entry->second = may_be_uninitialized(*value);
-    return entry->second;
-  };
-  for (std::size_t place = 1; place < steps_.size(); ++place) {
-    for (const Value* value : live_[place]) {
-      const bool is_missing = may_be_missing(value);
-      if (!is_missing && can_pass(value->type())) continue;
-      objections_[place] = (is_missing ? std::string("a value that one branch or loop does not make")
-                                       : "a value of type " + value->type()->str()) +
-                           " is in use there, made by " + value->node()->kind().toQualString() +
-                           place_in_source(*value->node());
-      break;
-    }
+  std::size_t place = 1;  // those before have the reason of a value that was made earlier
+  for (const range& each : ranges_) {
+    const Node& maker = *each.value->node();
+    const bool is_missing = may_be_uninitialized(*each.value);
+    if (!is_missing && can_pass(each.value->type())) continue;
+    const std::string reason = (is_missing ? std::string("a value that one branch or loop does not make")
+                                           : "a value of type " + each.value->type()->str()) +
+                               " is in use there, made by " + maker.kind().toQualString() + place_in_source(maker);
+    for (place = std::max(place, each.made); place < std::min(each.last, steps_.size()); ++place)
+      objections_[place] = reason;
   }
 }
 
@@ -151,16 +152,16 @@ void live_values::object_to_shared_writes(torch::jit::Graph& graph) {
   const written_memory memory(graph);
   for (std::size_t step = 0; step < steps_.size(); ++step) {
     if (!memory.writes(step)) continue;
-    std::unordered_map<const Value*, bool> known;
-    const auto is_written = [&](const Value* value) {
-      const auto [entry, is_new] = known.try_emplace(value);
-      if (is_new) entry->second = memory.may_be_written(value, step);
-      return entry->second;
-    };
+    std::vector<std::ptrdiff_t> more(step + 2);  // written values at each place, against the place before
+    for (const range& each : ranges_) {
+      if (each.made > step || !memory.may_be_written(each.value, step)) continue;
+      ++more[each.made];
+      --more[std::min(each.last, step + 1)];
+    }
+    std::ptrdiff_t written = more[0];
     for (std::size_t place = 1; place <= step; ++place) {
-      if (objections_[place]) continue;
-      const auto shared = std::ranges::count_if(live_[place], is_written);
-      if (shared < 2) continue;
+      written += more[place];
+      if (written < 2 || objections_[place]) continue;
       objections_[place] = "two values in use there may share memory, and " +
                            std::string(steps_[step]->kind().toQualString()) + place_in_source(*steps_[step]) +
                            " writes to it later";

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,9 +18,8 @@ class live_values {
 
   [[nodiscard]] std::size_t steps() const noexcept { return steps_.size(); }
   /// What crosses the place, in the order in which it was made: inputs of the graph and outputs of earlier steps that a
-  /// later step or the end of the graph uses. What is_made_again() is none of them: each side
-  /// makes its own.
-  [[nodiscard]] std::span<torch::jit::Value* const> at(std::size_t place) const { return live_.at(place); }
+  /// later step or the end of the graph uses. What is_made_again() is none of them: each side makes its own.
+  [[nodiscard]] std::vector<torch::jit::Value*> at(std::size_t place) const;
   /// How many of them are tensors.
   [[nodiscard]] std::size_t tensors_at(std::size_t place) const;
   /// Why no stage can begin at the place, for people; nothing if one can. Places 0 and steps() are always good.
@@ -33,9 +31,17 @@ class live_values {
   void object_to_state(const operator_graph& model);
   void object_to_shared_writes(torch::jit::Graph& graph);
 
+  /// A value, and the places [made, last) that it crosses.
+  struct range {
+    torch::jit::Value* value = nullptr;
+    std::size_t made = 0;
+    std::size_t last = 0;
+  };
+
   std::vector<torch::jit::Node*> steps_;
+  /// In the order in which they are made. Lists by place would take the square of the steps.
+  std::vector<range> ranges_;
   /// By place.
-  std::vector<std::vector<torch::jit::Value*>> live_;
   std::vector<std::optional<std::string>> objections_;
 };
 

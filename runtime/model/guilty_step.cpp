@@ -11,10 +11,8 @@ namespace {
 
 guilty_step describe(torch::jit::Node& step, const operator_graph& part, const live_values& live, std::size_t place,
                      const graph_values& inputs) {
-  guilty_step found{.layer = layer_of_step(step), .step = step_text(step)};
-  const auto crossing = place == 0
-                            ? std::vector<torch::jit::Value*>(part.graph->inputs().begin(), part.graph->inputs().end())
-                            : std::vector<torch::jit::Value*>(live.at(place).begin(), live.at(place).end());
+  guilty_step found{.layer = layer_of_step(step), .step = step.kind().toQualString() + place_in_source(step)};
+  const auto crossing = place == 0 ? part.graph->inputs().vec() : live.at(place);
   for (const torch::jit::Value* taken : step.inputs()) {
     for (std::size_t at = 0; at < inputs.size() && !found.input.defined(); ++at) {
       if (crossing.at(at) == taken) found.input = inputs[at];
@@ -27,10 +25,6 @@ guilty_step describe(torch::jit::Node& step, const operator_graph& part, const l
 }
 
 }  // namespace
-
-std::string step_text(const torch::jit::Node& step) {
-  return step.kind().toQualString() + place_in_source(step);
-}
 
 guilty_step find_guilty(const graph_part& part, graph_values inputs) {
   guilty_step found;

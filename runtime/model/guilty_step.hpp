@@ -24,7 +24,4 @@ struct guilty_step {
 /// c10::InferenceMode; never throws.
 guilty_step find_guilty(const graph_part& part, graph_values inputs);
 
-/// "aten::conv2d (model.py:12)"
-std::string step_text(const torch::jit::Node& step);
-
 }  // namespace troupe

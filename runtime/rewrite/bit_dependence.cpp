@@ -50,6 +50,8 @@ constexpr std::array of_troupe = {
     "mish_",       "of_rank",          "plain_order", "pow",  "pow_", "sigmoid", "sigmoid_",         "silu",   "silu_",
     "softplus"};
 
+constexpr std::array of_sizes = {"floordiv", "__round_to_zero_floordiv", "remainder", "divmod", "gcd"};
+
 template <std::size_t Count>
 bool has(const std::array<const char*, Count>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -70,7 +72,7 @@ dependence of(const Node& node) {
   std::string_view name = node.kind().toUnqualString();
   if (node.kind().is_prim()) return dependence::none;
   if (std::string_view(node.kind().ns().toUnqualString()) == "troupe")
-    return has(of_troupe, name) ? dependence::none : dependence::on_batch;
+    return has(of_troupe, name) || has(of_sizes, name) ? dependence::none : dependence::on_batch;
   if (!node.kind().is_aten()) return dependence::on_batch;
   if (name.size() > 1 && name.ends_with('_') && !name.starts_with("__")) name.remove_suffix(1);
   if (has(independent, name)) return dependence::none;

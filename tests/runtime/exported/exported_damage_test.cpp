@@ -110,23 +110,43 @@ TEST(hostile_archive, has_a_program_that_is_no_json) {
   }
 }
 
-/// As many operators as the limit allows: their graph, their text and its values are all in memory.
-TEST(hostile_archive, has_as_many_operators_as_may_be) {
+json relu_node(const std::string& from, const std::string& to) {
+  return {{"target", "torch.ops.aten.relu.default"},
+          {"metadata", json::object()},
+          {"inputs", json::array({{{"name", "self"}, {"arg", {{"as_tensor", {{"name", from}}}}}}})},
+          {"outputs", json::array({{{"as_tensor", {{"name", to}}}}})}};
+}
+
+/// As many operators as the memory allows: their graph, their text and its values are all there at once.
+std::string outcome_of_many(const std::vector<json>& nodes, const std::string& result) {
   exported_content content = content_of("tied_mlp");
   json program = content.json(program_name);
-  json& nodes = graph_of(program)["nodes"];
-  const json relu = {{"target", "torch.ops.aten.relu.default"}, {"metadata", json::object()}};
-  std::string last = "x";
-  for (int i = 0; i < 12000; ++i) {
-    json node = relu;
-    node["inputs"] = json::array({{{"name", "self"}, {"arg", {{"as_tensor", {{"name", last}}}}}}});
-    last = "r" + std::to_string(i);
-    node["outputs"] = json::array({{{"as_tensor", {{"name", last}}}}});
-    nodes.push_back(std::move(node));
-  }
-  program["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"]["name"] = last;
+  json& all = graph_of(program)["nodes"];
+  for (const json& each : nodes) all.push_back(each);
+  program["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"]["name"] = result;
   content.set(program_name, program);
-  EXPECT_EQ(bounded_outcome(content.zip()), "good");
+  return bounded_outcome(content.zip());
+}
+
+TEST(hostile_archive, has_many_operators_in_a_row) {
+  std::vector<json> nodes;
+  for (int i = 0; i < 12000; ++i)
+    nodes.push_back(relu_node(i == 0 ? "x" : "r" + std::to_string(i - 1), "r" + std::to_string(i)));
+  EXPECT_EQ(outcome_of_many(nodes, "r11999"), "good");
+}
+
+TEST(hostile_archive, has_many_values_that_live_to_the_end) {
+  std::vector<json> nodes;
+  json together = relu_node("x", "all");
+  together["target"] = "torch.ops.aten.cat.default";
+  json list = json::array();
+  for (int i = 0; i < 12000; ++i) {
+    nodes.push_back(relu_node("x", "r" + std::to_string(i)));
+    list.push_back({{"name", "r" + std::to_string(i)}});
+  }
+  together["inputs"] = json::array({{{"name", "tensors"}, {"arg", {{"as_tensors", list}}}}});
+  nodes.push_back(together);
+  EXPECT_EQ(outcome_of_many(nodes, "all"), "good");
 }
 
 /// All places in a document.

@@ -70,6 +70,23 @@ json nested_conditionals(std::size_t levels) {
   return graph["nodes"][0];
 }
 
+/// An operator on two numbers, whose result is how far x is viewed.
+void add_size(json& program, const std::string& name, std::int64_t a, std::int64_t b) {
+  json& nodes = graph_of(program)["nodes"];
+  const auto number = [](std::int64_t value) { return json{{"name", ""}, {"arg", {{"as_int", value}}}}; };
+  nodes.push_back({{"target", "_operator." + name},
+                   {"metadata", json::object()},
+                   {"inputs", json::array({number(a), number(b)})},
+                   {"outputs", json::array({{{"as_sym_int", {{"as_name", "size"}}}}})}});
+  json& result = program["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"];
+  nodes.push_back({{"target", "torch.ops.aten.unsqueeze.default"},
+                   {"metadata", json::object()},
+                   {"inputs", json::array({{{"name", "self"}, {"arg", result}},
+                                           {{"name", "dim"}, {"arg", {{"as_sym_int", {{"as_name", "size"}}}}}}})},
+                   {"outputs", json::array({{{"as_tensor", {{"name", "seen"}}}}})}});
+  result["as_tensor"]["name"] = "seen";
+}
+
 const std::vector<hostile_case> cases{
     {"json_nested_in_an_attribute", [](json& p, json&) { p["deep"] = deep_mark; }, "E0214"},
     {"json_nested_in_the_weights", [](json&, json& w) { w["deep"] = deep_mark; }, "E0214"},
@@ -192,6 +209,11 @@ const std::vector<hostile_case> cases{
     {"conditionals_nested", [](json& p, json&) { graph_of(p)["nodes"].push_back(nested_conditionals(10)); }, "good"},
     {"conditional_without_graphs", [](json& p, json&) { node_at(p, 0)["target"] = "torch.ops.higher_order.cond"; },
      "E0210"},
+    {"size_divided_by_zero", [](json& p, json&) { add_size(p, "mod", 1, 0); }, "good"},
+    {"size_divided_by_minus_one",
+     [](json& p, json&) { add_size(p, "floordiv", std::numeric_limits<std::int64_t>::min(), -1); }, "good"},
+    {"size_shifted_too_far", [](json& p, json&) { add_size(p, "lshift", 1, 100); }, "good"},
+    {"size_of_a_huge_power", [](json& p, json&) { add_size(p, "pow", 10, 1LL << 40); }, "good"},
     {"loop_without_graphs", [](json& p, json&) { node_at(p, 0)["target"] = "torch.ops.higher_order.while_loop"; },
      "E0210"},
 };
