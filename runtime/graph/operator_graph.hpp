@@ -36,7 +36,7 @@ struct graph_input {
 /// in code) make, rewrites change, and the partition cuts.
 ///
 /// The graph is in SSA form. Its top-level nodes but prim::Constant, in order, are the *steps*: between any two of them
-/// the model may be cut, if can_cut() agrees (graph_cut.hpp). There are no calls of modules or functions and no
+/// the model may be cut, where live_values::objection() has none. There are no calls of modules or functions and no
 /// attributes of modules (prim::CallMethod, prim::GetAttr): weights are constants, which share storage where the
 /// model's weights do. A control flow that depends on values stays inside of one step (prim::If, prim::Loop). Tuples
 /// and dicts are lowered: each input and output is one tensor, but for inputs of other types that have a value of their

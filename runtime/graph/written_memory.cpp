@@ -15,42 +15,24 @@ using torch::jit::Block;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr std::array giving_back{
-    "pad",
-    "data",
-    "rrelu",
-    "einsum",
-    "dropout",
-    "type_as",
-    "meshgrid",
-    "to_dense",
-    "_cast_Int",
-    "_cast_Byte",
-    "_cast_Char",
-    "_cast_Half",
-    "_cast_Long",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "dequantize",
-    "nan_to_num",
-    "_cast_Float",
-    "_cast_Short",
-    "_cast_Double",
-    "_unsafe_view",
-    "unsafe_chunk",
-    "unsafe_split",
-    "align_tensors",
-    "alpha_dropout",
-    "conj_physical",
-    "cartesian_prod",
-    "feature_dropout",
-    "broadcast_tensors",
-    "feature_alpha_dropout",
-    "flatten_dense_tensors",
-    "unflatten_dense_tensors",
-    "unsafe_split_with_sizes",
-};
+constexpr std::array giving_back = {"_unsafe_view",
+                                    "align_tensors",
+                                    "alpha_dropout",
+                                    "broadcast_tensors",
+                                    "cartesian_prod",
+                                    "conj_physical",
+                                    "data",
+                                    "dequantize",
+                                    "dropout",
+                                    "einsum",
+                                    "feature_alpha_dropout",
+                                    "feature_dropout",
+                                    "flatten_dense_tensors",
+                                    "meshgrid",
+                                    "to_dense",
+                                    "type_as",
+                                    "unflatten_dense_tensors"};
+constexpr std::array giving_back_families = {"_cast_", "atleast_", "unsafe_"};
 
 bool is_tensor(const Value& value) {
   return value.type()->isSubtypeOf(*c10::TensorType::get());
@@ -93,8 +75,10 @@ bool may_write(const Node& node) {
 }  // namespace
 
 bool may_give_back(const Node& node) {
-  return node.kind().is_aten() &&
-         std::ranges::find(giving_back, std::string_view(node.kind().toUnqualString())) != giving_back.end();
+  if (!node.kind().is_aten()) return false;
+  const std::string_view name = node.kind().toUnqualString();
+  return std::ranges::find(giving_back, name) != giving_back.end() ||
+         std::ranges::any_of(giving_back_families, [&](const char* start) { return name.starts_with(start); });
 }
 
 written_memory::written_memory(torch::jit::Graph& graph) : copy_(graph.copy()), steps_(steps_of(*copy_)) {
