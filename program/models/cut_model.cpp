@@ -23,7 +23,7 @@ std::vector<layer_weight> weights_of(const layered_model& model, const cut_place
   for (std::size_t layer = 0; layer < weights.size(); ++layer) {
     if (layer < known.seconds.size()) weights[layer].seconds = known.seconds[layer];
     if (layer < known.crossing.size())
-      weights[layer].bytes_before = bytes_of(known.crossing[layer]) * static_cast<std::uint64_t>(samples);
+      weights[layer].bytes_before = bytes_of(known.crossing[layer], static_cast<std::uint64_t>(samples - 1));
   }
   return weights;
 }

@@ -96,7 +96,9 @@ std::vector<at::Tensor> layered_model::tensors() const {
 
 expected<std::vector<passing_values>> layered_model::probe(const graph_values& micro_batch,
                                                            const std::stop_token& stop) const {
-  return probe_layers(*plain_, first_rows(micro_batch, 1), stop);
+  const bool has_more = micro_batch.front().dim() > 0 && micro_batch.front().size(0) > 1;
+  return probe_layers(*plain_, first_rows(micro_batch, 1), stop,
+                      has_more ? first_rows(micro_batch, 2) : graph_values());
 }
 
 std::vector<layer_finding> layered_model::random_code() const {

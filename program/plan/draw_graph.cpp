@@ -16,7 +16,8 @@ using torch::jit::Value;
 
 class graph_drawer {
  public:
-  explicit graph_drawer(const layered_graph& model) : model_(model), graph_(*model.model().graph) {
+  graph_drawer(const layered_graph& model, std::uint64_t further_samples)
+      : model_(model), graph_(*model.model().graph), further_samples_(further_samples) {
     const std::vector<Node*> steps = steps_of(graph_);
     for (std::size_t step = 0; step < steps.size(); ++step) number_.emplace(steps[step], step);
     const std::size_t first = model.model().state ? 1 : 0;
@@ -87,7 +88,7 @@ class graph_drawer {
     }
     if (const auto size = sizes_.find(&value); size != sizes_.end()) {
       if (is_tensor(&value)) drawn.shape = size->second.shape;
-      drawn.bytes = size->second.bytes;
+      drawn.bytes = size->second.bytes + size->second.bytes_per_sample * further_samples_;
     }
     return drawn;
   }
@@ -118,6 +119,7 @@ class graph_drawer {
 
   const layered_graph& model_;
   Graph& graph_;
+  std::uint64_t further_samples_;
   std::unordered_map<const Node*, std::size_t> number_;
   /// Inputs but a state.
   std::vector<Value*> arguments_;
@@ -127,11 +129,12 @@ class graph_drawer {
 
 }  // namespace
 
-drawn_model draw(const layered_graph& model, const std::vector<passing_values>& crossing) {
-  graph_drawer drawer(model);
+drawn_model draw(const layered_graph& model, const std::vector<passing_values>& crossing,
+                 std::uint64_t further_samples) {
+  graph_drawer drawer(model, further_samples);
   if (!crossing.empty()) drawer.measure(crossing);
   drawn_model drawn = drawer.draw();
-  if (!crossing.empty()) drawn.output_bytes = bytes_of(crossing.back());
+  if (!crossing.empty()) drawn.output_bytes = bytes_of(crossing.back(), further_samples);
   return drawn;
 }
 

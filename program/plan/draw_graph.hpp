@@ -10,7 +10,9 @@
 
 namespace troupe {
 
-/// Draws a model. `crossing` is empty, or what probe_layers() found: shapes and bytes are then those of its samples.
-drawn_model draw(const layered_graph& model, const std::vector<passing_values>& crossing = {});
+/// Draws a model. `crossing` is empty, or what probe_layers() found: shapes are then those of its samples, and bytes
+/// those of its samples and so many more.
+drawn_model draw(const layered_graph& model, const std::vector<passing_values>& crossing = {},
+                 std::uint64_t further_samples = 0);
 
 }  // namespace troupe

@@ -67,16 +67,12 @@ std::uint64_t between_bytes(const cut_places& places, const std::optional<measur
   return found && places.activation_bytes > 0 ? places.activation_bytes + found->label_bytes : 0;
 }
 
-/// With the bytes of a micro-batch of `rows` samples, where one sample has been measured.
+/// With the bytes of a micro-batch of `rows` samples, where samples have been measured.
 drawn_model draw_for(const layered_model& model, const std::vector<passing_values>& crossing, std::uint64_t rows) {
-  drawn_model drawn = draw(model.plain(), crossing);
+  drawn_model drawn = draw(model.plain(), crossing, std::max<std::uint64_t>(rows, 1) - 1);
   for (drawn_layer& layer : drawn.layers) {
-    for (crossing_value& each : layer.before.values) {
-      each.shape.reset();
-      if (each.bytes) *each.bytes *= rows;
-    }
+    for (crossing_value& each : layer.before.values) each.shape.reset();
   }
-  if (drawn.output_bytes) *drawn.output_bytes *= rows;
   return drawn;
 }
 

@@ -109,14 +109,29 @@ expected<void> check_only_output(const layered_graph& graph, const at::Tensor& v
   return {};
 }
 
-passing_values shapes_of(const graph_values& values, const layered_graph& graph, std::size_t place) {
+/// `more` has one sample more, or is empty.
+passing_values shapes_of(const graph_values& values, const graph_values& more, const layered_graph& graph,
+                         std::size_t place, std::int64_t rows) {
   const auto crossing = graph.crossing(place);
   passing_values made;
   for (std::size_t at = 0; at < values.size(); ++at) {
-    made.push_back({.shape = std::nullopt, .bytes = values[at].nbytes()});
+    const std::uint64_t bytes = values[at].nbytes();
+    const std::uint64_t larger =
+        more.empty() ? bytes + bytes / static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1)) : more[at].nbytes();
+    made.push_back({.shape = std::nullopt, .bytes = bytes, .bytes_per_sample = std::max(larger, bytes) - bytes});
     if (crossing[at]->type()->kind() == c10::TypeKind::TensorType) made.back().shape = values[at].sizes().vec();
   }
   return made;
+}
+
+/// Empty where the model does not take so many samples, which the run reports.
+graph_values run_if_taken(const graph_code& code, const graph_values& values) {
+  if (values.empty()) return {};
+  try {
+    return code.run(values);
+  } catch (const std::exception&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -127,31 +142,34 @@ std::string to_string(const std::vector<std::int64_t>& sizes) {
   return text + "]";
 }
 
-std::uint64_t bytes_of(const passing_values& all) {
+std::uint64_t bytes_of(const passing_values& all, std::uint64_t further_samples) {
   std::uint64_t bytes = 0;
-  for (const passing_value& each : all) bytes += each.bytes;
+  for (const passing_value& each : all) bytes += each.bytes + each.bytes_per_sample * further_samples;
   return bytes;
 }
 
 expected<std::vector<passing_values>> probe_layers(const layered_graph& graph, const graph_values& inputs,
-                                                   const std::stop_token& stop) {
+                                                   const std::stop_token& stop, const graph_values& one_more) {
   TROUPE_TRY(check_dynamic_batch(graph.model()));
   const c10::InferenceMode inference;
   const given_sample sample{inputs.front(), inputs.front().dim() == 0 ? 0 : inputs.front().size(0)};
   std::vector<passing_values> shapes;
   graph_values values = inputs;
+  graph_values more = one_more;
   for (std::size_t layer = 0; layer < graph.layers().size(); ++layer) {
     if (stop.stop_requested()) return stopped_early(graph.model().file);
-    shapes.push_back(shapes_of(values, graph, layer));
+    shapes.push_back(shapes_of(values, more, graph, layer, sample.rows));
     const graph_values before = values;
     try {
-      values = graph_code(graph.part(layer, layer + 1)).run(values);
+      const graph_code code(graph.part(layer, layer + 1));
+      values = code.run(values);
+      more = run_if_taken(code, more);
     } catch (const std::exception& caught) {
       return rejection(graph, layer, before, sample, caught);
     }
     for (const at::Tensor& each : values) TROUPE_TRY(check_output(graph, layer, each));
   }
-  shapes.push_back(shapes_of(values, graph, graph.layers().size()));
+  shapes.push_back(shapes_of(values, more, graph, graph.layers().size(), sample.rows));
   if (values.size() == 1) TROUPE_TRY(check_only_output(graph, values.front(), sample));
   return shapes;
 }

@@ -43,6 +43,22 @@ TEST(probe, tells_what_crosses_the_front_of_every_layer) {
   for (const passing_values& each : *shapes) EXPECT_EQ(each.size(), 1u);
 }
 
+TEST(probe, what_all_samples_share_does_not_grow_with_them) {
+  const auto first = scripted("First", "def forward(self, x):\n  return x + 1, torch.ones([4, 4])\n");
+  const auto second = scripted("Second", "def forward(self, x, mask):\n  return torch.matmul(x, mask)\n");
+  const auto net = container("Net", {{"first", first}, {"second", second}},
+                             "def forward(self, x):\n  y, mask = self.first.forward(x)\n"
+                             "  return self.second.forward(y, mask)\n");
+  const layered_graph_ptr graph = layers_of(*make_model(net, "memory"));
+  const at::Tensor rows = at::rand({2, 4});
+  const auto found = probe_layers(*graph, {rows.narrow(0, 0, 1)}, {}, {rows});
+  ASSERT_TRUE(found) << to_string(found.error());
+  ASSERT_EQ(found->at(1).size(), 2U);
+  EXPECT_EQ(bytes_of(found->at(1)), 4U * 4 + 4U * 16);
+  EXPECT_EQ(bytes_of(found->at(1), 9), 10U * 4 * 4 + 4U * 16);
+  EXPECT_EQ(bytes_of(found->back(), 9), 10U * 4 * 4);
+}
+
 TEST(probe, a_layer_that_refuses_is_named_with_both_shapes) {
   const auto lenet = load_model(lenet_file());
   const auto resnet = load_model(resnet_file());
