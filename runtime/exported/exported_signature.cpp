@@ -150,7 +150,9 @@ expected<void> exported_signature::add_outputs(operator_graph& made, const value
       made.graph->registerOutput(value);
     } else if (result.kind.starts_with("as_sym_") && TROUPE_TRY(result.value.tagged()).kind == "as_name") {
       torch::jit::Value* const number = TROUPE_TRY(names.find(TROUPE_TRY(name_in(argument))));
-      made.graph->registerOutput(made.graph->insert(c10::prim::NumToTensor, {number}));
+      torch::jit::Value* const tensor = made.graph->insert(c10::prim::NumToTensor, {number});
+      tensor->node()->setScope(number->node()->scope());
+      made.graph->registerOutput(tensor);
     } else {
       continue;  // None, or a constant
     }

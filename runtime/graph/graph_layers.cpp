@@ -52,12 +52,15 @@ class layer_search {
   }
 
  private:
-  /// The call of a child of `of` that the step is part of; null if the step is the module's own.
+  /// The call of a child of `of` that the step is part of; null if the step is the module's own, or was joined to it
+  /// from a module around it.
   [[nodiscard]] torch::jit::ScopePtr child_of(const torch::jit::ScopePtr& of, std::size_t step) const {
     torch::jit::ScopePtr found = nullptr;
-    for (torch::jit::ScopePtr at = steps_[step]->scope(); at && !at->isRoot() && at != of; at = at->parent())
+    for (torch::jit::ScopePtr at = steps_[step]->scope(); at && !at->isRoot(); at = at->parent()) {
+      if (at == of) return found;
       found = at;
-    return found;
+    }
+    return of == nullptr ? found : nullptr;
   }
 
   [[nodiscard]] std::vector<segment> segments_of(const torch::jit::ScopePtr& module, std::size_t begin,

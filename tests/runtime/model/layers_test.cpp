@@ -48,6 +48,14 @@ TEST(layers, residual_blocks_are_one_layer_each) {
   EXPECT_EQ(layers[4].buffer_bytes, 2u * 2u * 16u * 4u);
 }
 
+TEST(layers, sizes_of_the_model_belong_to_the_module_that_uses_them) {
+  const auto names = [](const std::string& file) {
+    return names_and_types(*load_model(source_dir() / "tests/runtime/exported/recorded" / file));
+  };
+  EXPECT_THAT(names("lstm.pt2"), ElementsAre("lstm LSTM", "mean mean", "head Linear"));
+  EXPECT_THAT(names("nested.pt2"), ElementsAre("model Nested"));
+}
+
 TEST(layers, flattens_nested_sequentials) {
   const auto inner =
       sequential("Sequential", {{"conv", linear("Linear", 4, 4)}, {"act", scripted("ReLU", relu_source)}});
