@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 #include "tests/cli/program.hpp"
 #include "tests/cli/scratch.hpp"
 #include "tests/support/model_archive.hpp"
+#include "tests/support/packed_item.hpp"
 #include "tests/support/paths.hpp"
 
 namespace troupe::testing {
@@ -35,20 +35,7 @@ std::vector<std::string> eval(const std::vector<std::string>& more) {
 }
 
 zip_item zeros(const std::string& name, std::size_t bytes) {
-  const std::string content(bytes, '\0');
-  z_stream z{};
-  EXPECT_EQ(deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string packed(deflateBound(&z, bytes), '\0');
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  z.avail_in = static_cast<uInt>(bytes);
-  z.next_out = reinterpret_cast<Bytef*>(packed.data());
-  z.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
-  packed.resize(z.total_out);
-  deflateEnd(&z);
-  const auto crc =
-      static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(bytes)));
-  return {.name = name, .content = packed, .bytes = bytes, .crc = crc, .packed = true};
+  return packed_item(name, std::string(bytes, '\0'));
 }
 
 struct hostile_file {

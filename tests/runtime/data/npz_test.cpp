@@ -3,11 +3,10 @@
 // with NumPy (recorded/record.py) against values calculated here; archives built here with one thing wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "sample_files.hpp"
+#include "tests/support/packed_item.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/zip_writer.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {
@@ -18,6 +17,7 @@ using testing::dictionary;
 using ::testing::HasSubstr;
 using testing::npy;
 using testing::opened;
+using testing::packed_item;
 using testing::ramp;
 using testing::raw;
 using testing::scratch_directory;
@@ -111,23 +111,6 @@ bytes bytes_of_text(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
-zip_item deflated(const std::string& name, const std::string& content) {
-  zip_item item = stored(name, content);
-  std::string packed(compressBound(content.size()) + 64, '\0');
-  z_stream z{};
-  deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  z.avail_in = static_cast<uInt>(content.size());
-  z.next_out = reinterpret_cast<Bytef*>(packed.data());
-  z.avail_out = static_cast<uInt>(packed.size());
-  deflate(&z, Z_FINISH);
-  packed.resize(z.total_out);
-  deflateEnd(&z);
-  item.content = packed;
-  item.packed = true;
-  return item;
-}
-
 struct bad_archive {
   std::string name;
   std::vector<zip_item> items;
@@ -207,13 +190,13 @@ std::vector<bad_archive> bad_contents() {
 }
 
 std::vector<bad_archive> bad_packing() {
-  zip_item lies = deflated("x.npy", text_of(three_inputs()));
+  zip_item lies = packed_item("x.npy", text_of(three_inputs()));
   lies.bytes = std::uint64_t{1} << 30;
-  zip_item longer = deflated("x.npy", text_of(three_inputs()));
+  zip_item longer = packed_item("x.npy", text_of(three_inputs()));
   longer.bytes -= 8;
-  zip_item altered = deflated("x.npy", text_of(three_inputs()));
+  zip_item altered = packed_item("x.npy", text_of(three_inputs()));
   altered.crc ^= 1;
-  zip_item noise = deflated("x.npy", text_of(three_inputs()));
+  zip_item noise = packed_item("x.npy", text_of(three_inputs()));
   noise.content[0] = '\xff';
   const std::string zeros = text_of(npy(dictionary("<f4", "(2000, 50)"), bytes(400000)));
   return {
@@ -221,7 +204,7 @@ std::vector<bad_archive> bad_packing() {
       {"unpacks_to_more", {longer, labels_item()}, "", error_code::data_bad_format, {"array x", "more than its size"}},
       {"checksum", {altered, labels_item()}, "", error_code::data_bad_format, {"array x", "checksum"}},
       {"cannot_unpack", {noise, labels_item()}, "", error_code::data_bad_format, {"array x", "cannot be unpacked"}},
-      {"shape", {deflated("x.npy", zeros), labels_item()}, "", error_code::data_mismatch, {"2000 samples"}},
+      {"shape", {packed_item("x.npy", zeros), labels_item()}, "", error_code::data_mismatch, {"2000 samples"}},
   };
 }
 

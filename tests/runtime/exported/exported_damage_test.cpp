@@ -5,10 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
+#include "../../support/packed_item.hpp"
 #include "../../support/sanitized.hpp"
-#include "../../support/zip_writer.hpp"
 #include "exported_files.hpp"
 
 namespace troupe::testing {
@@ -16,13 +15,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-
-constexpr auto program_name = "models/model.json";
-constexpr auto weights_name = "data/weights/model_weights_config.json";
-
-json& graph_of(json& program) {
-  return program.at("graph_module").at("graph");
-}
 
 TEST(hostile_archive, lacks_records) {
   for (const char* name : {weights_name, "data/constants/model_constants_config.json", "data/weights/weight_0"}) {
@@ -56,25 +48,6 @@ TEST(hostile_archive, has_two_entries_of_one_name) {
   EXPECT_THAT(bounded_outcome(zip_file(items)), HasSubstr("error E0210"));
 }
 
-zip_item packed(const std::string& name, const std::string& content) {
-  zip_item item{.name = name};
-  item.bytes = content.size();
-  item.crc = static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())));
-  item.packed = true;
-  z_stream z{};
-  EXPECT_EQ(deflateInit2(&z, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  item.content.resize(deflateBound(&z, content.size()));
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  z.avail_in = static_cast<uInt>(content.size());
-  z.next_out = reinterpret_cast<Bytef*>(item.content.data());
-  z.avail_out = static_cast<uInt>(item.content.size());
-  EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
-  item.content.resize(z.total_out);
-  deflateEnd(&z);
-  return item;
-}
-
 std::string repeated(const std::string& text, std::size_t times) {
   std::string all;
   for (std::size_t i = 0; i < times; ++i) all += text;
@@ -85,8 +58,9 @@ TEST(hostile_archive, unpacks_to_far_more_than_it_has) {
   for (const std::string& text : {"[" + repeated("[],", 4 << 20) + "1]", "[" + repeated("{\"a\":0},", 1 << 20) + "1]",
                                   "{\"a\":\"" + std::string(100 << 20, 'a') + "\"}", repeated("[", 10 << 20),
                                   "[" + repeated("0,", 7 << 20) + "1]"}) {
-    EXPECT_THAT(bounded_outcome(zip_file({packed("m/models/model.json", text), stored("m/archive_format", "pt2")})),
-                HasSubstr("error E0214"));
+    EXPECT_THAT(
+        bounded_outcome(zip_file({packed_item("m/models/model.json", text), stored("m/archive_format", "pt2")})),
+        HasSubstr("error E0214"));
   }
 }
 
@@ -95,7 +69,7 @@ TEST(hostile_archive, has_a_packed_weight) {
   std::vector<zip_item> items;
   for (const auto& [name, bytes] : content.entries) {
     const bool is_weight = name == "data/weights/weight_0";
-    items.push_back(is_weight ? packed("m/" + name, bytes) : stored("m/" + name, bytes));
+    items.push_back(is_weight ? packed_item("m/" + name, bytes) : stored("m/" + name, bytes));
   }
   EXPECT_THAT(bounded_outcome(zip_file(items)), HasSubstr("packed entry data/weights/weight_0"));
 }

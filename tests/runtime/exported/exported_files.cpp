@@ -137,9 +137,9 @@ std::string bounded_outcome(const std::string& bytes) {
 
 std::string outcome_of_changed(const std::string& model, const std::function<void(nlohmann::json& program)>& change) {
   exported_content content = content_of(model);
-  nlohmann::json program = content.json("models/model.json");
+  nlohmann::json program = content.json(program_name);
   change(program);
-  content.set("models/model.json", program);
+  content.set(program_name, program);
   return outcome_of(content.zip());
 }
 

@@ -30,6 +30,14 @@ std::vector<at::Tensor> run_graph(const operator_graph& model, const std::vector
 /// The same type, sizes and bits.
 bool equals_in_bits(const at::Tensor& a, const at::Tensor& b);
 
+inline constexpr auto program_name = "models/model.json";
+inline constexpr auto weights_name = "data/weights/model_weights_config.json";
+
+/// The graph of a program.
+inline nlohmann::json& graph_of(nlohmann::json& program) {
+  return program.at("graph_module").at("graph");
+}
+
 /// The entries of an archive, to be changed and written again, stored.
 struct exported_content {
   /// By the names below the archive's folder.

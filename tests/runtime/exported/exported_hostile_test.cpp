@@ -16,18 +16,12 @@ using nlohmann::json;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr auto program_name = "models/model.json";
-constexpr auto weights_name = "data/weights/model_weights_config.json";
-
 struct hostile_case {
   std::string name;
   std::function<void(json& program, json& weights)> change;
   std::string code;
 };
 
-json& graph_of(json& program) {
-  return program.at("graph_module").at("graph");
-}
 json& node_at(json& program, std::size_t position) {
   return graph_of(program).at("nodes").at(position);
 }

@@ -162,13 +162,13 @@ std::vector<at::Tensor> weights_of(const operator_graph& model) {
 TEST(exported, tied_weights_share_memory_and_all_are_aligned) {
   // The export names one of the two weights in both layers; here each layer names its own again.
   exported_content content = content_of("tied_mlp");
-  nlohmann::json program = content.json("models/model.json");
-  nlohmann::json& nodes = program.at("graph_module").at("graph").at("nodes");
+  nlohmann::json program = content.json(program_name);
+  nlohmann::json& nodes = graph_of(program).at("nodes");
   const auto first =
       std::ranges::find(nodes, "torch.ops.aten.linear.default", [](const auto& each) { return each.at("target"); });
   ASSERT_NE(first, nodes.end());
   first->at("inputs").at(1).at("arg").at("as_tensor").at("name") = "p_first_weight";
-  content.set("models/model.json", program);
+  content.set(program_name, program);
   const written_file file(content.zip());
   const auto model = read_file(file.path());
   ASSERT_TRUE(model) << to_string(model.error());

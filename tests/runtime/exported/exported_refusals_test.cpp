@@ -14,9 +14,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-json& graph_of(json& program) {
-  return program.at("graph_module").at("graph");
-}
 /// The first operator of this kind.
 json& node_of(json& program, const std::string& target) {
   for (json& each : graph_of(program).at("nodes")) {
@@ -177,9 +174,9 @@ TEST(refusals, of_other_schema_versions_name_both) {
 TEST(refusals, of_other_devices_and_layouts) {
   const auto with_weight = [](const char* key, const json& value) {
     exported_content content = content_of("tied_mlp");
-    json config = content.json("data/weights/model_weights_config.json");
+    json config = content.json(weights_name);
     config["config"]["first.bias"]["tensor_meta"][key] = value;
-    content.set("data/weights/model_weights_config.json", config);
+    content.set(weights_name, config);
     return outcome_of(content.zip());
   };
   EXPECT_THAT(with_weight("device", {{"type", "cuda"}, {"index", 0}}),
@@ -189,9 +186,9 @@ TEST(refusals, of_other_devices_and_layouts) {
 
 TEST(refusals, of_pickled_weights) {
   exported_content content = content_of("tied_mlp");
-  json config = content.json("data/weights/model_weights_config.json");
+  json config = content.json(weights_name);
   config["config"]["first.bias"]["use_pickle"] = true;
-  content.set("data/weights/model_weights_config.json", config);
+  content.set(weights_name, config);
   EXPECT_THAT(outcome_of(content.zip()), AllOf(HasSubstr("error E0217"), HasSubstr("first.bias is pickled")));
 }
 
