@@ -52,8 +52,8 @@ class layer_search {
   }
 
  private:
-  /// The call of a child of `of` that the step is part of; null if the step is the module's own, or was joined to it
-  /// from a module around it.
+  /// The call of a child of `of` that the step is part of; null if the step is the module's own, or computes sizes
+  /// for it in a module around it.
   [[nodiscard]] torch::jit::ScopePtr child_of(const torch::jit::ScopePtr& of, std::size_t step) const {
     torch::jit::ScopePtr found = nullptr;
     for (torch::jit::ScopePtr at = steps_[step]->scope(); at && !at->isRoot(); at = at->parent()) {
