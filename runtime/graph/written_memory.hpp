@@ -13,7 +13,8 @@ class AliasDb;
 
 namespace troupe {
 
-/// Whether an operator may give back an input, a view of it or a list of views, though its schema tells of new tensors.
+/// Whether an operator may give back an input, one of its views or a list of views, though its schema tells of new
+/// tensors.
 [[nodiscard]] bool may_give_back(const torch::jit::Node& node);
 
 /// Which steps of a graph write to memory that others may use, by LibTorch's alias analysis: when in doubt, they do.

@@ -166,7 +166,7 @@ TEST_P(difficult_layer_test, keeps_input_weights_and_bits_in_every_mode_and_cut)
 INSTANTIATE_TEST_SUITE_P(layers, difficult_layer_test, ::testing::ValuesIn(difficult_layers),
                          [](const auto& instance) { return instance.param.name; });
 
-/// They give back their input or a view of it, and their schemas tell of new tensors.
+/// They give back their input or one of its views, and their schemas tell of new tensors.
 TEST(graph_body, a_write_into_what_was_given_back_unseen_is_not_cut_off) {
   const auto more = scripted("More", "def forward(self, x):\n  return x + 1\n");
   const auto twice = scripted("Twice", "def forward(self, x):\n  return x.mul_(2.0)\n");
