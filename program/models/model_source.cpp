@@ -6,6 +6,7 @@
 #include "program/models/layered_model.hpp"
 #include "program/models/local_file.hpp"
 #include "runtime/architecture/read_built_in.hpp"
+#include "runtime/graph/replace_weights.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/model/cast_weights.hpp"
 #include "runtime/model/code_layers.hpp"
@@ -33,7 +34,8 @@ expected<operator_graph> with_options(const expected<model>& opened, const cut_o
     }
     graph = with_weights_of(whole.plain(), kept->begin, kept->end);
   }
-  return options.dtype ? cast_weights(graph, *options.dtype) : expected<operator_graph>(std::move(graph));
+  return options.dtype ? cast_weights(graph, *options.dtype)
+                       : expected<operator_graph>(with_aligned_weights(std::move(graph)));
 }
 
 model_loading loading_of(const cut_options& options) {

@@ -1,9 +1,9 @@
 #include "runtime/exported/exported_weights.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <ATen/ops/empty.h>
+#include <c10/core/alignment.h>
 
 #include "messages/file_fixes.hpp"
 #include "messages/try.hpp"
@@ -92,14 +92,15 @@ expected<at::Tensor> exported_weights::bytes_of(const std::string& path) {
     return fail(error_code::model_unreadable, archive_->where(), "the file is damaged: it " + finding + path,
                 copy_again_fix);
   }
-  // An allocation of LibTorch begins at a multiple of 64 bytes.
-  const at::Tensor made = at::empty({static_cast<std::int64_t>(entry->bytes)}, at::kByte);
-  char* to = reinterpret_cast<char*>(made.data_ptr());
-  TROUPE_TRY(archive_->read(*entry, [&](std::string_view piece) {
-    std::memcpy(to, piece.data(), piece.size());
-    to += piece.size();
-  }));
-  return bytes = made;
+  TROUPE_TRY(archive_->read(*entry, [](std::string_view) {}));  // its checksum
+  if (file_ == nullptr) file_ = TROUPE_TRY(mapped_file::open(archive_->where()));
+  if (entry->offset + entry->bytes > file_->bytes().size()) {
+    return fail(error_code::model_truncated, archive_->where(), "the file has become shorter since it was opened",
+                copy_again_fix);
+  }
+  // as an allocation of LibTorch
+  const c10::Storage storage = mapped_file::storage(file_, entry->offset, entry->bytes, c10::gAlignment);
+  return bytes = at::empty({0}, at::kByte).set_(storage, 0, {static_cast<std::int64_t>(entry->bytes)});
 }
 
 expected<at::Tensor> exported_weights::read(const std::string& name, const exported_tensor& promised) {

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,12 +13,13 @@
 
 #include "runtime/exported/exported_archive.hpp"
 #include "runtime/exported/exported_tensor.hpp"
+#include "runtime/weights/mapped_file.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
 
-/// Parameters, buffers and constants of an archive, by name. Each record of the file is read once, when a tensor in it
-/// is asked for; tensors of one record share its memory.
+/// Parameters, buffers and constants of an archive, by name. Tensors are views of the mapped file (mapped_file.hpp),
+/// once the checksum of their record has been compared; those of one record share its memory.
 class exported_weights {
  public:
   /// Reads the two lists of tensors, and no tensor. E0210; E0217 for a tensor that is pickled. The archive must outlive
@@ -47,6 +49,8 @@ class exported_weights {
   expected<at::Tensor> bytes_of(const std::string& path);
 
   exported_archive* archive_;
+  /// Opened for the first tensor.
+  std::shared_ptr<const mapped_file> file_;
   std::map<std::string, record> records_;
   /// By path.
   std::map<std::string, at::Tensor> bytes_;

@@ -1,8 +1,14 @@
 #include "runtime/graph/replace_weights.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <unordered_map>
 
+#include <ATen/ops/empty.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/alignment.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 namespace troupe {
@@ -40,6 +46,12 @@ void replace_in(Block& block, const tensor_map& others) {
   }
 }
 
+/// Whether the memory that the tensor is a view of begins at such a place.
+bool is_aligned(const at::Tensor& tensor) {
+  if (!tensor.is_cpu() || tensor.layout() != at::kStrided) return true;
+  return reinterpret_cast<std::uintptr_t>(tensor.storage().data()) % c10::gAlignment == 0;
+}
+
 }  // namespace
 
 operator_graph replace_weights(const operator_graph& model,
@@ -55,6 +67,24 @@ operator_graph replace_weights(const operator_graph& model,
   }
   replace_in(*made.graph->block(), others);
   return made;
+}
+
+operator_graph with_aligned_weights(operator_graph model) {
+  if (std::ranges::all_of(model.weights, [](const graph_weight& each) { return is_aligned(each.tensor); }))
+    return model;
+  std::unordered_map<const void*, c10::Storage> copies;  // tensors of one memory stay so
+  return replace_weights(model, [&](const graph_weight& weight) {
+    const at::Tensor& tensor = weight.tensor;
+    if (is_aligned(tensor)) return tensor;
+    const c10::Storage& from = tensor.storage();
+    const auto [copy, is_new] = copies.try_emplace(from.data());
+    if (is_new) {
+      copy->second = c10::Storage(c10::Storage::use_byte_size_t(), from.nbytes(), c10::GetDefaultCPUAllocator(), false);
+      std::memcpy(copy->second.mutable_data(), from.data(), from.nbytes());
+    }
+    return at::empty({0}, tensor.options())
+        .set_(copy->second, tensor.storage_offset(), tensor.sizes(), tensor.strides());
+  });
 }
 
 }  // namespace troupe

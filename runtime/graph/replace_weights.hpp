@@ -14,4 +14,8 @@ namespace troupe {
 operator_graph replace_weights(const operator_graph& model,
                                const std::function<at::Tensor(const graph_weight& weight)>& give);
 
+/// A model whose weights begin where an allocation of LibTorch does, at a multiple of 64 bytes: products of matrices
+/// have other bits elsewhere. Only a model with others is copied, and only the weights that need it.
+operator_graph with_aligned_weights(operator_graph model);
+
 }  // namespace troupe

@@ -57,6 +57,22 @@ void copy_and_leave(char* to, std::string_view from) {
   }
 }
 
+/// The part of a file that a storage has.
+struct lent_part {
+  std::shared_ptr<const mapped_file> file;
+  std::string_view bytes;
+
+  /// When the last tensor in it is gone, so are its pages: packed weights must not take their memory twice.
+  static void give_back(void* given) {
+    const std::unique_ptr<lent_part> part(static_cast<lent_part*>(given));
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(part->bytes.data());
+    const std::uintptr_t begin = (first + page - 1) / page * page;
+    const std::uintptr_t end = (first + part->bytes.size()) / page * page;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+};
+
 }  // namespace
 
 expected<std::shared_ptr<const mapped_file>> mapped_file::open(const std::filesystem::path& file) {
@@ -93,9 +109,8 @@ c10::Storage mapped_file::storage(const std::shared_ptr<const mapped_file>& file
     if (count > 0) copy_and_leave(static_cast<char*>(copy.mutable_data()), part);
     return copy;
   }
-  auto* const owner = new std::shared_ptr<const mapped_file>(file);
-  const auto forget = [](void* each) { delete static_cast<std::shared_ptr<const mapped_file>*>(each); };
-  c10::DataPtr data(const_cast<char*>(part.data()), owner, forget, c10::DeviceType::CPU);
+  c10::DataPtr data(const_cast<char*>(part.data()), new lent_part{file, part}, &lent_part::give_back,
+                    c10::DeviceType::CPU);
   return {c10::Storage::use_byte_size_t(), count, std::move(data), nullptr, false};
 }
 
