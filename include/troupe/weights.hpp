@@ -43,6 +43,18 @@ expected<state_dict> load_weights(const std::filesystem::path& file, const file_
 /// The files that load_weights() reads, as far as they are there.
 std::vector<std::filesystem::path> files_of_weights(const std::filesystem::path& file, const file_locator& locate = {});
 
+enum class weights_format {
+  safetensors,  ///< one safetensors file; tensors that share memory are written each for itself
+  torch_zip,    ///< what torch.load(weights_only=True) reads, a dict; tensors that share memory go on sharing it
+};
+
+/// Writes a state dict that load_weights(), PyTorch and safetensors read: the whole file or nothing, under another name
+/// in the same folder, which must be there, and renamed. Tensors are dense, on any device, and in any strides. Errors:
+/// E0611 the file cannot be written; E0217, which names the tensor: one that is not dense, of a type that the format
+/// does not have, or of a name that another one has. Any thread; nothing may write to the tensors meanwhile.
+expected<void> save_weights(const std::filesystem::path& file, const state_dict& dict,
+                            weights_format format = weights_format::safetensors);
+
 /// A model whose weights are in a file of their own (docs/weights.md). Its operators come from an architecture that is
 /// built in, from the file of a model, whose own weights are replaced, or, with neither, from the config.json in the
 /// folder `weights`, as Hugging Face's transformers write it.

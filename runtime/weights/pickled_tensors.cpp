@@ -144,7 +144,8 @@ class tensor_reader {
       return reading_.unsupported("the tensor " + name_ + " shares memory with one of another type",
                                   "save tensor.clone() in its place");
     }
-    return at::empty({0}, type).set_(std::move(memory), offset, sizes, strides);
+    const bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
+    return at::empty({0}, type).set_(std::move(memory), is_empty ? 0 : offset, sizes, strides);
   }
 
   /// Bits that say that the values are to be negated or conjugated, which LibTorch does not write for weights.
@@ -193,9 +194,8 @@ class tensor_reader {
         return wrong("lies outside of its storage");
       }
     }
-    if (is_empty ? static_cast<std::uint64_t>(offset) > elements : last >= elements) {
-      return wrong("lies outside of its storage");
-    }
+    // One without elements has no place: a part of another such tensor may begin anywhere.
+    if (!is_empty && last >= elements) return wrong("lies outside of its storage");
     return {};
   }
 

@@ -1,6 +1,6 @@
 // Goal: files that are cut off anywhere or have flipped bytes give an error or weights, and never crash.
-// Method: every length of a small file of each format; random flips, whose seed is printed. Weights that were read are touched to
-// its last byte.
+// Method: every length of a small file of each format; random flips, whose seed is printed. Weights that were read are
+// touched to its last byte.
 #include <random>
 
 #include <gmock/gmock.h>

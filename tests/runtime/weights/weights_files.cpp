@@ -84,8 +84,8 @@ bool equals_in_bits(const at::Tensor& a, const at::Tensor& b) {
 }
 
 void expect_equal(const state_dict& found, const state_dict& wanted, const std::string& where) {
-  EXPECT_EQ(found.size(), wanted.size()) << where;
-  EXPECT_FALSE(wanted.empty()) << where;
+  ASSERT_EQ(found.size(), wanted.size()) << where;
+  ASSERT_FALSE(wanted.empty()) << where;
   for (const named_tensor& each : wanted) {
     EXPECT_TRUE(equals_in_bits(tensor_named(found, each.name), each.tensor)) << where << " " << each.name;
   }

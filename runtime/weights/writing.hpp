@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/os/file_replacement.hpp"
+#include <troupe/weights.hpp>
+
+namespace troupe {
+
+/// A file of weights while it is written, and its errors.
+class weights_writing {
+ public:
+  explicit weights_writing(const std::filesystem::path& file) : where_(file.string()), file_(file) {}
+
+  expected<void> open() { return told(file_.open()); }
+  expected<void> write(std::string_view bytes) { return told(file_.write(bytes)); }
+  expected<void> publish() { return told(file_.publish()); }
+
+  /// E0217.
+  [[nodiscard]] tl::unexpected<error> refused(const std::string& name, const std::string& finding,
+                                              const std::string& fix) const;
+
+ private:
+  [[nodiscard]] expected<void> told(int number) const;
+
+  std::string where_;
+  file_replacement file_;
+};
+
+// The content of a file, behind checks of save_weights(): dense tensors without two names. The order is that of the
+// dict, in safetensors that of the data by the size of an element, so that each is aligned.
+expected<void> write_safetensors(weights_writing& to, const state_dict& dict);
+expected<void> write_torch_zip(weights_writing& to, const state_dict& dict);
+
+}  // namespace troupe
