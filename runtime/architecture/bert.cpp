@@ -73,13 +73,12 @@ void answer_questions(network& net, tensor_value x, const bert_kind& kind, const
 
 /// The projection to the vocabulary. Its bias has two names in one state dict, and a file may have either.
 tensor_value bert_decoder(network& net, tensor_value x, const bert_kind& kind, const bert_sizes& sizes) {
-  weight_reader& weights = net.weights();
-  const std::string bias_of_decoder = net.path() + ".decoder.bias";
-  const bool has_new_name = !weights.sizes_of(net.path() + ".bias") && weights.sizes_of(bias_of_decoder);
-  tensor_value const bias = has_new_name ? net.shared_parameter(bias_of_decoder, {sizes.vocabulary})
-                                         : net.parameter("bias", {sizes.vocabulary});
-  weights.ignore(bias_of_decoder);
+  const std::string usual = net.path() + ".bias";
+  const std::string other = net.path() + ".decoder.bias";
+  const bool has_other = !net.weights().sizes_of(usual) && net.weights().sizes_of(other);
+  net.weights().ignore(other);
   const auto here = net.enter("decoder", "Linear");
+  tensor_value const bias = net.shared_parameter("bias", has_other ? other : usual, {sizes.vocabulary});
   std::optional<std::string> tied_to;
   if (sizes.is_tied) tied_to = kind.prefix + ".embeddings.word_embeddings.weight";
   return net.call("linear", {x, vocabulary_weight(net, tied_to, sizes.vocabulary, sizes.hidden), bias});

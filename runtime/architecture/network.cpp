@@ -57,8 +57,11 @@ tensor_value network::buffer(const std::string& name, at::IntArrayRef sizes) {
   return weight(whole(name), sizes, weight_kind::buffer);
 }
 
-tensor_value network::shared_parameter(const std::string& whole_name, at::IntArrayRef sizes) {
-  return weight(whole_name, sizes, weight_kind::trainable);
+tensor_value network::shared_parameter(const std::string& name, const std::string& whole_name, at::IntArrayRef sizes) {
+  tensor_value const shared = weight(whole_name, sizes, weight_kind::trainable);
+  if (known_.emplace(whole(name), shared).second)
+    made_.weights.add(whole(name), weights_.take(whole_name, sizes), weight_kind::trainable);
+  return shared;
 }
 
 tensor_value network::weight(const std::string& whole_name, at::IntArrayRef sizes, weight_kind kind) {

@@ -62,8 +62,9 @@ class network {
   /// A weight of the module that is entered, by the name of its attribute.
   tensor_value parameter(const std::string& name, at::IntArrayRef sizes);
   tensor_value buffer(const std::string& name, at::IntArrayRef sizes);
-  /// A parameter by its whole name, for weights that two modules share.
-  tensor_value shared_parameter(const std::string& whole_name, at::IntArrayRef sizes);
+  /// A weight that two modules share: read by its whole name in the other module, and known by the name of the
+  /// attribute here, too.
+  tensor_value shared_parameter(const std::string& name, const std::string& whole_name, at::IntArrayRef sizes);
   /// A tensor, number, list of numbers or None that is part of the code.
   tensor_value constant(const c10::IValue& value);
   tensor_value none() { return constant(c10::IValue()); }

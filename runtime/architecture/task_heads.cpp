@@ -20,7 +20,7 @@ tensor_value vocabulary_weight(network& net, const std::optional<std::string>& t
                                std::int64_t hidden) {
   if (!tied_to) return net.parameter("weight", {vocabulary, hidden});
   net.weights().ignore(net.path() + ".weight");
-  return net.shared_parameter(*tied_to, {vocabulary, hidden});
+  return net.shared_parameter("weight", *tied_to, {vocabulary, hidden});
 }
 
 void write_causal_head(network& net, tensor_value x, const std::optional<std::string>& tied_to, std::int64_t vocabulary,
