@@ -48,9 +48,11 @@ expected<kept_value> add_weight(operator_graph& made, value_names& names, const 
 
 }  // namespace
 
-expected<exported_signature> exported_signature::read(const json_part& module) {
+expected<exported_signature> exported_signature::read(const json_part& program) {
+  const json_part module = TROUPE_TRY(program.at("graph_module"));
   const json_part graph = TROUPE_TRY(module.at("graph"));
-  exported_signature made(TROUPE_TRY(graph.at("tensor_values")), TROUPE_TRY(graph.at("sym_int_values")));
+  exported_signature made(TROUPE_TRY(graph.at("tensor_values")), TROUPE_TRY(graph.at("sym_int_values")),
+                          TROUPE_TRY(size_ranges::read(program)));
   const json_part signature = TROUPE_TRY(module.at("signature"));
   made.inputs_ = TROUPE_TRY(TROUPE_TRY(signature.at("input_specs")).items());
   made.outputs_ = TROUPE_TRY(TROUPE_TRY(signature.at("output_specs")).items());
@@ -89,8 +91,9 @@ expected<kept_value> exported_signature::add_argument(operator_graph& made, valu
   if (is_size) {
     value->setType(c10::IntType::get());
     input.otherwise = TROUPE_TRY(example_of(own));
-  } else if (const exported_tensor meta = TROUPE_TRY(meta_of(own)); !meta.sizes.empty()) {
-    input.fixed_batch = meta.sizes.front();
+  } else {
+    TROUPE_TRY(meta_of(own));
+    input.sizes = TROUPE_TRY(ranges_.of_tensor(TROUPE_TRY(tensors_.at(TROUPE_TRY(own.text())))));
   }
   made.inputs.push_back(input);
   return is_tensor ? kept_value{.value = value, .what = "its input " + input.name} : kept_value{};

@@ -6,6 +6,7 @@
 
 #include "runtime/exported/exported_weights.hpp"
 #include "runtime/exported/graph_writes.hpp"
+#include "runtime/exported/size_ranges.hpp"
 #include "runtime/exported/value_names.hpp"
 #include "runtime/graph/operator_graph.hpp"
 #include "runtime/json/json_part.hpp"
@@ -13,11 +14,11 @@
 
 namespace troupe {
 
-/// The arguments, weights and results of a program ("graph_module" of the file).
+/// The arguments, weights and results of a program.
 class exported_signature {
  public:
-  /// `module` must outlive it.
-  static expected<exported_signature> read(const json_part& module);
+  /// `program` must outlive it.
+  static expected<exported_signature> read(const json_part& program);
 
   /// Adds the inputs to the graph, and the weights as constants at its point of insertion, and names all of them.
   /// Returns what no operator may write. Errors: those of exported_weights::read(); E0217 for a custom object.
@@ -26,8 +27,8 @@ class exported_signature {
   expected<void> add_outputs(operator_graph& made, const value_names& names);
 
  private:
-  exported_signature(json_part tensors, json_part numbers)
-      : tensors_(std::move(tensors)), numbers_(std::move(numbers)) {}
+  exported_signature(json_part tensors, json_part numbers, size_ranges ranges)
+      : tensors_(std::move(tensors)), numbers_(std::move(numbers)), ranges_(std::move(ranges)) {}
 
   expected<kept_value> add_argument(operator_graph& made, value_names& names, const json_part& argument,
                                     const std::string& name);
@@ -37,6 +38,7 @@ class exported_signature {
   /// By the names of values.
   json_part tensors_;
   json_part numbers_;
+  size_ranges ranges_;
   std::vector<json_part> inputs_;
   std::vector<json_part> outputs_;
   /// Of the arguments and results, in order; nothing where the file does not say.

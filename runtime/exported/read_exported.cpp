@@ -50,7 +50,7 @@ expected<operator_graph> read(archive_file file) {
   TROUPE_TRY(check_version(program));
   const json_part module = TROUPE_TRY(program.at("graph_module"));
   const json_part graph = TROUPE_TRY(module.at("graph"));
-  exported_signature signature = TROUPE_TRY(exported_signature::read(module));
+  exported_signature signature = TROUPE_TRY(exported_signature::read(program));
   exported_weights weights = TROUPE_TRY(exported_weights::open(archive));
 
   operator_graph made;

@@ -35,7 +35,7 @@ void bind_inputs(operator_graph& model, const std::set<std::string>& given) {
     if (!input.otherwise || given.contains(input.name)) {
       // an optional tensor that is given is one
       value->setType(c10::TensorType::get());
-      bound.push_back({.name = std::move(input.name), .fixed_batch = input.fixed_batch});
+      bound.push_back({.name = std::move(input.name), .sizes = std::move(input.sizes)});
       ++at;
       continue;
     }

@@ -12,6 +12,12 @@ std::vector<torch::jit::Node*> steps_of(torch::jit::Graph& graph) {
   return steps;
 }
 
+std::optional<std::int64_t> fixed_batch(const graph_input& input) {
+  if (!input.sizes || input.sizes->empty()) return std::nullopt;
+  const size_range batch = input.sizes->front();
+  return batch.min == batch.max ? std::optional(batch.min) : std::nullopt;
+}
+
 bool can_pass(const c10::TypePtr& type) {
   switch (type->kind()) {
     case c10::TypeKind::TensorType:

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,15 +23,25 @@ inline constexpr std::uint64_t graph_nodes_max = 200'000;
 /// or a list of integers, which travel as small tensors.
 [[nodiscard]] bool can_pass(const c10::TypePtr& type);
 
+/// How large one dimension of an input may be, both ends included.
+struct size_range {
+  std::int64_t min = 0;
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  bool operator==(const size_range&) const = default;
+};
+
 /// One argument of a model.
 struct graph_input {
   std::string name;  ///< of the argument in Python: "input_ids"
   /// What it is where no data of this name is given; nothing for an argument that must be given.
   std::optional<c10::IValue> otherwise = std::nullopt;
-  /// The first size of the tensor, where the model was made for this one alone, as torch.export does without dynamic
-  /// shapes. Nothing where it may vary, or where the file does not say.
-  std::optional<std::int64_t> fixed_batch = std::nullopt;
+  /// One per dimension of the tensor; nothing where the file does not say. With other sizes the graph may give wrong
+  /// values without an error: torch.export keeps the branch that was right for these, and sizes as numbers.
+  std::optional<std::vector<size_range>> sizes = std::nullopt;
 };
+
+/// The number of samples, where the model was made for this one alone, as torch.export does without dynamic shapes.
+std::optional<std::int64_t> fixed_batch(const graph_input& input);
 
 /// A model as one straight line of operators, whatever file it comes from. What front ends (TorchScript, .pt2, layers
 /// in code) make, rewrites change, and the partition cuts.

@@ -38,6 +38,57 @@ tl::unexpected<error> other_inputs(const std::vector<graph_input>& arguments, co
               names_fix);
 }
 
+/// An export without a dynamic dimension 0 has its number of samples built in, though its first operators may not mind.
+expected<void> check_dynamic_batch(const std::vector<graph_input>& arguments, const std::string& where) {
+  for (const graph_input& each : arguments) {
+    const auto samples = fixed_batch(each);
+    if (!samples) continue;
+    return fail(error_code::model_rejects_sample, where,
+                "it was exported for " + std::to_string(*samples) + (*samples == 1 ? " sample" : " samples") +
+                    " alone: dimension 0 of \"" + each.name + "\" is not dynamic",
+                "export it with an example of two or more samples, and name dimension 0 of each input as dynamic: "
+                "torch.export.export(model, inputs, dynamic_shapes=({0: torch.export.Dim(\"batch\", min=1, "
+                "max=65536)}, ...)), as docs/exporting.md shows");
+  }
+  return {};
+}
+
+std::string range_text(const size_range& allowed) {
+  if (allowed.min == allowed.max) return std::to_string(allowed.min) + " alone";
+  if (allowed.min == 0) return "at most " + std::to_string(allowed.max);
+  if (allowed.max == size_range{}.max) return "at least " + std::to_string(allowed.min);
+  return std::to_string(allowed.min) + " to " + std::to_string(allowed.max);
+}
+
+expected<void> check_sizes(const std::vector<graph_input>& arguments, const graph_values& values,
+                           const std::string& where) {
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    const graph_input& input = arguments[at];
+    if (!input.sizes) continue;
+    const auto refuse = [&](const std::string& found, std::string fix) {
+      return fail(error_code::model_rejects_sample, where, "the input \"" + input.name + "\" has " + found,
+                  std::move(fix));
+    };
+    if (static_cast<std::size_t>(values[at].dim()) != input.sizes->size()) {
+      return refuse(std::to_string(values[at].dim()) + " dimensions, and the model was exported for " +
+                        std::to_string(input.sizes->size()),
+                    "use data of the shape that the model was exported for");
+    }
+    for (std::size_t dim = 0; dim < input.sizes->size(); ++dim) {
+      const std::int64_t size = values[at].size(static_cast<std::int64_t>(dim));
+      const size_range& allowed = (*input.sizes)[dim];
+      if (size >= allowed.min && size <= allowed.max) continue;
+      return refuse("the size " + std::to_string(size) + " in dimension " + std::to_string(dim) +
+                        ", and the model was exported for " + range_text(allowed),
+                    dim == 0 ? "use a --micro-batch that the model was exported for, or name a wider range in the "
+                               "export: torch.export.Dim(\"batch\", min=1, max=65536)"
+                             : "use data of a size that the model was exported for, or name this dimension as dynamic "
+                               "in the export, as docs/exporting.md shows");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::set<std::string> names_of_inputs(const payload_ptr& data) {
@@ -49,16 +100,17 @@ std::set<std::string> names_of_inputs(const payload_ptr& data) {
 
 expected<graph_values> inputs_by_name(const std::vector<graph_input>& arguments, const payload_ptr& data,
                                       const std::string& where) {
+  TROUPE_TRY(check_dynamic_batch(arguments, where));
   const tensor_set& given = as_tensors(data);
   if (arguments.size() != given.tensors().size()) return other_inputs(arguments, given, where);
-  if (arguments.size() == 1) return given.tensors();
   graph_values ordered;
   for (const graph_input& each : arguments) {
     std::size_t at = 0;
-    while (at < given.tensors().size() && given.stored_name(at) != each.name) ++at;
+    while (arguments.size() > 1 && at < given.tensors().size() && given.stored_name(at) != each.name) ++at;
     if (at == given.tensors().size()) return other_inputs(arguments, given, where);
     ordered.push_back(given.tensors()[at]);
   }
+  TROUPE_TRY(check_sizes(arguments, ordered, where));
   return ordered;
 }
 

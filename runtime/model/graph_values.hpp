@@ -18,7 +18,7 @@ using graph_values = std::vector<at::Tensor>;
 
 /// The inputs of a model from the named tensors of a micro-batch: the only one for the only argument, whatever its
 /// name, and several by the names of the arguments. E0209, whose place is `where`, if one is missing, or if the data
-/// have one that the model does not take.
+/// have one that the model does not take, or if one has sizes that the model was not exported for.
 expected<graph_values> inputs_by_name(const std::vector<graph_input>& arguments, const payload_ptr& data,
                                       const std::string& where);
 

@@ -59,19 +59,6 @@ tl::unexpected<error> rejection(const layered_graph& graph, std::size_t layer, c
                    {.input = found, .data = sample.first.scalar_type(), .weights = weights_type(graph, layer)}));
 }
 
-/// An export without a dynamic dimension 0 has its number of samples built in, though its first operators may not mind.
-expected<void> check_dynamic_batch(const operator_graph& model) {
-  for (const graph_input& each : model.inputs) {
-    if (!each.fixed_batch) continue;
-    return fail(error_code::model_rejects_sample, model.file,
-                "it was exported for " + std::to_string(*each.fixed_batch) + " samples alone: dimension 0 of \"" +
-                    each.name + "\" is not dynamic",
-                "name dimension 0 of each input as dynamic: torch.export.export(model, inputs, dynamic_shapes=({0: "
-                "torch.export.Dim(\"batch\", min=1, max=65536)}, ...)), as docs/exporting.md shows");
-  }
-  return {};
-}
-
 /// Every layer may be the last of a stage, so what it gives must be able to go to another process.
 expected<void> check_output(const layered_graph& graph, std::size_t layer, const at::Tensor& value) {
   const auto refuse = [&](std::string cause, std::string fix) {
@@ -150,7 +137,6 @@ std::uint64_t bytes_of(const passing_values& all, std::uint64_t further_samples)
 
 expected<std::vector<passing_values>> probe_layers(const layered_graph& graph, const graph_values& inputs,
                                                    const std::stop_token& stop, const graph_values& one_more) {
-  TROUPE_TRY(check_dynamic_batch(graph.model()));
   const c10::InferenceMode inference;
   const given_sample sample{inputs.front(), inputs.front().dim() == 0 ? 0 : inputs.front().size(0)};
   std::vector<passing_values> shapes;

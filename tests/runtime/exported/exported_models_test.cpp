@@ -95,9 +95,24 @@ TEST(exported, sizes_are_arguments_with_a_value_of_their_own) {
 }
 
 TEST(exported, batch_is_fixed_where_the_export_fixed_it) {
-  EXPECT_EQ(read_model("fixed").inputs.at(0).fixed_batch, 3);
-  EXPECT_EQ(read_model("unet").inputs.at(0).fixed_batch, std::nullopt);
-  EXPECT_EQ(read_model("several").inputs.at(1).fixed_batch, 4);
+  EXPECT_EQ(fixed_batch(read_model("fixed").inputs.at(0)), 3);
+  EXPECT_EQ(fixed_batch(read_model("unet").inputs.at(0)), std::nullopt);
+  EXPECT_EQ(fixed_batch(read_model("several").inputs.at(1)), 4);
+}
+
+TEST(exported, sizes_of_inputs_are_those_of_the_export) {
+  const auto sizes = read_model("unet").inputs.at(0).sizes;
+  ASSERT_TRUE(sizes);
+  ASSERT_THAT(*sizes, SizeIs(4));
+  EXPECT_EQ(sizes->at(0).min, 0) << "a minimum of 2 is none";
+  EXPECT_EQ(sizes->at(0).max, 64);
+  EXPECT_EQ(sizes->at(1), (size_range{.min = 1, .max = 1}));
+  exported_content changed = content_of("unet");
+  nlohmann::json program = changed.json("models/model.json");
+  for (nlohmann::json& each : program["range_constraints"]) each = {{"min_val", 3}, {"max_val", 9}};
+  changed.set("models/model.json", program);
+  const written_file file(changed.zip());
+  EXPECT_EQ(read_exported(file.path())->inputs.at(0).sizes->at(0), (size_range{.min = 3, .max = 9}));
 }
 
 /// The calls that the steps of a model are part of, one after the other.

@@ -8,15 +8,18 @@
 #include <gtest/gtest.h>
 
 #include "runtime/model/expected_input.hpp"
+#include "runtime/model/graph_values.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/move_module.hpp"
 #include "runtime/model/profile.hpp"
 #include "runtime/tensor/faithful_copy.hpp"
+#include "runtime/tensor/tensor_set.hpp"
 #include "torchscript.hpp"
 
 namespace troupe::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Optional;
@@ -199,10 +202,29 @@ TEST(probe, expected_shapes_come_from_parameters) {
   EXPECT_THAT(expected_input(*layers_of(*make_model(grouped, "memory")), 0), Optional(std::string("[N, 8, L]")));
 }
 
-TEST(probe, an_export_for_one_number_of_samples_is_told_to_be_made_dynamic) {
+std::string refusal_of_sizes(const std::vector<graph_input>& arguments, const at::Tensor& data) {
+  const auto inputs = inputs_by_name(arguments, std::make_shared<const tensor_set>(std::vector{data}), "model");
+  return inputs ? "taken" : to_string(inputs.error());
+}
+
+TEST(inputs_by_name, an_export_for_one_number_of_samples_is_told_to_be_made_dynamic) {
   const auto fixed = load_model(source_dir() / "tests/runtime/exported/recorded/fixed.pt2");
   ASSERT_TRUE(fixed) << to_string(fixed.error());
-  expect_rejection(*fixed, at::rand({1, 3}), {"samples alone", "is not dynamic", "torch.export.Dim"});
+  EXPECT_THAT(refusal_of_sizes(layers_of(*fixed)->model().inputs, at::rand({3, 4})),
+              AllOf(HasSubstr("E0209: model: it was exported for 3 samples alone"), HasSubstr("torch.export.Dim")));
+}
+
+TEST(inputs_by_name, sizes_that_the_model_was_not_exported_for_are_refused) {
+  const std::vector<graph_input> arguments{{.name = "x", .sizes = {{{.max = 32}, {.min = 5, .max = 5}, {.min = 4}}}}};
+  EXPECT_EQ(refusal_of_sizes(arguments, at::rand({32, 5, 4})), "taken");
+  EXPECT_THAT(refusal_of_sizes(arguments, at::rand({33, 5, 4})),
+              AllOf(HasSubstr("\"x\" has the size 33 in dimension 0, and the model was exported for at most 32"),
+                    HasSubstr("--micro-batch")));
+  EXPECT_THAT(refusal_of_sizes(arguments, at::rand({1, 6, 4})),
+              HasSubstr("size 6 in dimension 1, and the model was exported for 5 alone"));
+  EXPECT_THAT(refusal_of_sizes(arguments, at::rand({1, 5, 3})), HasSubstr("for at least 4"));
+  EXPECT_THAT(refusal_of_sizes(arguments, at::rand({1, 5})),
+              HasSubstr("has 2 dimensions, and the model was exported for 3"));
 }
 
 TEST(probe, a_linear_layer_after_a_missing_flatten_is_named) {
