@@ -81,8 +81,9 @@ std::vector<std::string> parts_between(char separator, std::string_view text) {
 bool is_array_name(std::string_view name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  const auto is_word = [&](const std::string& word) { return !word.empty() && std::ranges::all_of(word, is_inner); };
   return !name.empty() && name.size() <= limits::wire_tensor_name_bytes_max && is_letter(name.front()) &&
-         std::ranges::all_of(name, is_inner);
+         std::ranges::all_of(parts_between('.', name), is_word);
 }
 
 expected<void> read_array_option(const std::string& specification, const std::string& form, const std::string& part,

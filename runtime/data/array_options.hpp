@@ -32,8 +32,9 @@ inline constexpr std::size_t data_arrays_max = 256;
 /// The parts of `text` between separators: one at least.
 std::vector<std::string> parts_between(char separator, std::string_view text);
 
-/// A name of an array that can be an argument of a function: letters, digits and underscores, no digit first, and no
-/// more than limits::wire_tensor_name_bytes_max of them.
+/// A name of an array that can be an argument of a model, or a member of one ("pair.left", "states.0"): letters, digits
+/// and underscores, with dots between words, no digit first, and no more than limits::wire_tensor_name_bytes_max of
+/// them.
 bool is_array_name(std::string_view name);
 
 /// Reads DTYPE, ignore=LABEL, label=NAMES, trim=NAME and, where `has_inputs`, inputs=NAMES into `into`, each once but

@@ -10,12 +10,12 @@ namespace {
 constexpr const char* form = "npz:FILE[,label=NAME][,inputs=A+B][,trim=MASK][,DTYPE][,ignore=LABEL]";
 
 /// Names of inputs are those of a model's arguments.
-expected<void> check_names(const array_roles& roles, const std::string& path) {
+expected<void> check_names(const npz_archive& archive, const array_roles& roles, const std::string& path) {
   for (const std::vector<std::string>* role : {&roles.inputs, &roles.labels}) {
     for (const std::string& name : *role) {
-      if (is_array_name(name)) continue;
+      if (is_array_name(name) && archive.is_array(name)) continue;
       return fail(error_code::data_bad_format, path,
-                  "its entry \"" + name + "\" is no array with a name of letters, digits and underscores",
+                  "its entry \"" + name + "\" is no array with a name of letters, digits, underscores and inner dots",
                   "choose the arrays that the model takes, npz:" + path + ",inputs=A+B, or save them with such names");
     }
   }
@@ -40,7 +40,7 @@ expected<data_set_ptr> open_npz(const std::string& text) {
   }
   auto archive = TROUPE_TRY(npz_archive::open(path));
   const auto roles = TROUPE_TRY(choose_arrays(archive.names(), from.options, path, error_code::data_missing));
-  TROUPE_TRY(check_names(roles, path));
+  TROUPE_TRY(check_names(archive, roles, path));
   TROUPE_TRY(open_arrays(
       roles, [&](const std::string& name) { return archive.read(name); }, from));
   from.reading = choice_text(from.options);

@@ -53,13 +53,18 @@ expected<npz_archive> npz_archive::open(const std::string& path) {
   auto entries = read_zip_directory(stream, region->size());
   if (!entries) return archive_error(entries.error(), path, stream);
   std::set<std::string> names;
+  std::set<std::string> others;
   for (zip_entry& each : *entries) {
-    if (each.name.ends_with(array_suffix)) each.name.resize(each.name.size() - array_suffix.size());
+    if (each.name.ends_with(array_suffix)) {
+      each.name.resize(each.name.size() - array_suffix.size());
+    } else {
+      others.insert(each.name);
+    }
     if (names.insert(each.name).second) continue;
     return fail(error_code::data_bad_format, path, "it has two arrays \"" + each.name + "\"",
                 "give each array a name of its own, and save them again with numpy.savez");
   }
-  return npz_archive(path, std::move(region), std::move(*entries));
+  return npz_archive(path, std::move(region), std::move(*entries), std::move(others));
 }
 
 std::vector<std::string> npz_archive::names() const {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/data/array_options.hpp"
 #include "sample_files.hpp"
 #include "tests/support/packed_item.hpp"
 #include "tests/support/paths.hpp"
@@ -237,6 +238,17 @@ std::vector<bad_archive> bad_options() {
        error_code::value_out_of_range,
        {"no name of an array"}},
   };
+}
+
+TEST(npz, members_of_an_argument_have_names_with_dots) {
+  const scratch_directory dir;
+  const std::string path =
+      dir.write("x.npz", bytes_of_text(zip_file({rows_item("pair.left.npy"), rows_item("pair.0.npy"), labels_item()})));
+  EXPECT_EQ(get(opened("npz:" + path)->read({0, 1})).inputs.names(), "pair.left, pair.0");
+  EXPECT_EQ(get(opened("npz:" + path + ",inputs=pair.0")->read({0, 1})).inputs.names(), "pair.0");
+  EXPECT_FALSE(is_array_name("pair..left"));
+  EXPECT_FALSE(is_array_name(".left"));
+  EXPECT_FALSE(is_array_name("left."));
 }
 
 TEST(npz, what_is_wrong_is_said_before_the_start) {
