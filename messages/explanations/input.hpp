@@ -77,7 +77,9 @@ inline constexpr std::array input = {
         error_code::model_state_dict, exit_status::bad_input, "model file is a state dict",
         "The file holds parameters by name (torch.save(model.state_dict(), ...)) and no code, so the file does not "
         "say what the model computes. Troupe runs without Python and needs both. Load the parameters into the model "
-        "in Python and export that with torch.export.save or torch.jit.trace (docs/exporting.md)."},
+        "in Python and export that with torch.export.save or torch.jit.trace (docs/exporting.md). The same goes for a "
+        "whole "
+        "model that torch.save(model, ...) has pickled: torch.load gives it back in Python, to be exported."},
     error_explanation{
         error_code::model_legacy_pickle, exit_status::bad_input, "model file is a legacy pickle",
         "The file was written by torch.save in the format used before PyTorch 1.6, a bare Python pickle without "

@@ -43,8 +43,8 @@ expected<std::shared_ptr<Operator>> find_operator(const json_part& node, const s
   const std::string wanted = overload == "default" ? std::string() : overload;
   if (is_plain_name(base)) {
     for (const auto& each : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString("aten::" + base))) {
-      // The others are TorchScript's own, on Python's lists, texts and files.
-      if (each->isC10Op() && each->schema().overload_name() == wanted) return each;
+      // The others are TorchScript's own, on Python's lists, texts and files; the number of elements is one as well.
+      if ((each->isC10Op() || base == "numel") && each->schema().overload_name() == wanted) return each;
     }
   }
   return fail(error_code::model_unsupported, node.where(),

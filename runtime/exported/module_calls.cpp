@@ -116,7 +116,8 @@ torch::jit::SourceRange python_lines::range_of(const std::string& stack_trace) {
   if (!frame) return {};
   auto& source = known_[{std::string(frame->file), frame->line}];
   if (!source) {
-    source = std::make_shared<torch::jit::Source>(std::string(frame->code), std::string(frame->file), frame->line);
+    source =
+        std::make_shared<torch::jit::Source>(std::string(frame->code) + '\n', std::string(frame->file), frame->line);
   }
   return {source, 0, frame->code.size()};
 }

@@ -82,7 +82,8 @@ class archive_reader {
     if (found.line > 0) place += ", line " + std::to_string(found.line) + " of its code";
     std::string cause = "the model " + found.effect + " (" + found.text + ")";
     if (effects_.size() > 1) cause += ", and there are " + std::to_string(effects_.size() - 1) + " more such places";
-    return fail(error_code::model_has_effects, std::move(place), std::move(cause), effects_fix);
+    return fail(error_code::model_has_effects, std::move(place), std::move(cause),
+                found.is_missing ? own_operators_fix : effects_fix);
   }
 
  private:

@@ -6,6 +6,10 @@
 
 namespace troupe {
 
+/// For a model with operators that LibTorch does not have, such as those of torchvision.
+inline constexpr auto own_operators_fix =
+    "write the model with PyTorch's own operators in place of these, and export it again";
+
 /// Looks at a TorchScript archive before LibTorch does, as LibTorch says of every wrong file that it is "corrupted" at
 /// best, and runs its code while it loads it. No object is made and no code runs; all of the file is read once. Peak
 /// memory: the largest entry of code or pickled objects, unpacked; weights are read in blocks.

@@ -7,6 +7,7 @@
 
 #include <torch/csrc/jit/frontend/lexer.h>
 #include <torch/csrc/jit/frontend/parse_string_literal.h>
+#include <torch/csrc/jit/runtime/operator.h>
 
 #include "messages/limits.hpp"
 #include "runtime/graph/code_effects.hpp"
@@ -19,6 +20,10 @@ using torch::jit::Token;
 
 constexpr auto unknown_operator = "uses operators that are not known";
 constexpr std::string_view cpp_classes = "__torch__.torch.classes.";
+
+bool has_operator(const std::string& name) {
+  return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty();
+}
 
 /// Lines in a row that hold no token: LibTorch's lexer calls itself once for each.
 std::size_t longest_run_without_tokens(std::string_view code) {
@@ -199,7 +204,11 @@ class code_reader {
   /// ops.NAMESPACE.NAME, written in one piece.
   void look_at_operator(std::size_t at) {
     const bool is_whole = is(at + 1, ".") && is(at + 3, ".") && at + 4 < line_.size();
-    if (!is_whole || !is_known_namespace(line_[at + 2].text)) return add_effect(at, dotted_from(at), unknown_operator);
+    if (!is_whole || !is_known_namespace(line_[at + 2].text)) {
+      add_effect(at, dotted_from(at), unknown_operator);
+      outline_.effects.back().is_missing = is_whole && !has_operator(line_[at + 2].text + "::" + line_[at + 4].text);
+      return;
+    }
     if (line_[at + 2].text != "prim") return;
     const auto effect = effect_of_name(line_[at + 4].text, name_place::prim);
     if (effect) add_effect(at, dotted_from(at), *effect);

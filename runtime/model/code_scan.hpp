@@ -15,6 +15,8 @@ struct code_effect {
   std::size_t line = 0;  ///< from 1
   std::string text;      ///< "torch.save", "print"
   std::string effect;    ///< "writes a file"
+  /// An operator that LibTorch does not have, so that no permission makes it run.
+  bool is_missing = false;
 };
 
 /// The code of a class, or of a function outside of classes, names a class or a function of the archive.

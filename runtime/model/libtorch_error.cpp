@@ -76,7 +76,7 @@ bool lacks_a_quantized_kernel(std::string_view text) {
 std::string casts_to(at::ScalarType type) {
   const std::string name = cast_name_of(type);
   const std::string flag = type == at::kDouble ? "" : "--dtype " + name + ", ";
-  return flag + "npy:INPUTS,LABELS," + name + ", or cast_inputs() in code";
+  return flag + "npz:FILE," + name + " or npy:INPUTS,LABELS," + name + ", or cast_inputs() in code";
 }
 
 /// Where the weights are not known: the type that the input does not have.
@@ -87,7 +87,8 @@ std::optional<at::ScalarType> wanted_type(const forward_facts& facts, const std:
 
 std::string cast_fix(const forward_facts& facts) {
   if (!facts.weights || !facts.input.defined())
-    return "cast the inputs to the type of the weights, with npy:INPUTS,LABELS,DTYPE, or cast_inputs() in code";
+    return "cast the inputs to the type of the weights, with npz:FILE,DTYPE or npy:INPUTS,LABELS,DTYPE, or "
+           "cast_inputs() in code";
   const std::string wanted = cast_name_of(*facts.weights);
   const at::ScalarType data = facts.data == at::ScalarType::Undefined ? facts.input.scalar_type() : facts.data;
   const bool can_be_cast = c10::isFloatingType(data) && c10::isFloatingType(facts.input.scalar_type());

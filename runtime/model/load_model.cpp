@@ -42,9 +42,12 @@ expected<model> load_model(const std::filesystem::path& file, const model_loadin
   try {
     return make_model(torch::jit::load(file.string(), at::kCPU), file.string());
   } catch (const std::exception& caught) {
-    return fail(
-        error_code::model_unreadable, file.string(), "LibTorch cannot load it: " + libtorch_message(caught),
-        "copy the file again, or export the model again with a LibTorch that is not newer than the one in use here");
+    const std::string message = libtorch_message(caught);
+    return fail(error_code::model_unreadable, file.string(), "LibTorch cannot load it: " + message,
+                message.starts_with("Unknown builtin op")
+                    ? own_operators_fix
+                    : "copy the file again, or export the model again, without torch.jit.optimize_for_inference and "
+                      "with a LibTorch that is not newer than the one in use here");
   }
 }
 

@@ -21,7 +21,8 @@ expected<void> check_enough(const cut_items& items, std::size_t parts) {
   std::string cause = fmt::format("{} stages for {} {}{}", parts, items.count, items.what, items.count == 1 ? "" : "s");
   if (items.joined > 0) cause += fmt::format(", {} of which cannot be separated from the one before", items.joined);
   if (!items.because.empty()) cause += ": " + items.because;
-  if (items.because.empty() && items.what == "layer") cause += " (troupe inspect lists them)";
+  if (items.because.empty() && items.what == "layer")
+    cause += " (troupe inspect lists them; --layers operators may have more)";
   return fail(error_code::more_stages_than_layers, "stages", std::move(cause),
               fmt::format("use at most {} stage{}", most, most == 1 ? "" : "s"));
 }

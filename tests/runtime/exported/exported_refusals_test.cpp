@@ -37,6 +37,7 @@ TEST(refusals, name_the_operator_its_node_and_its_line) {
                           HasSubstr("node relu (torch.ops.aten.nothing_like_it.default)"), HasSubstr("make_models.py:"),
                           HasSubstr("fix: ")));
   EXPECT_THAT(with_target("torch.ops.aten.relu.Other"), HasSubstr("no operator aten::relu.Other"));
+  EXPECT_THAT(with_target("torch.ops.aten.sym_numel.default"), Not(HasSubstr("no operator")));
 }
 
 TEST(refusals, of_operators_that_are_not_pytorchs) {

@@ -116,6 +116,12 @@ TEST(effects, are_found_however_they_are_written) {
       HasSubstr("E0212"));
 }
 
+TEST(effects, are_allowed_by_a_flag_but_for_operators_that_libtorch_does_not_have) {
+  EXPECT_THAT(outcome_of_statement("ops.torchvision.nms(x, x, 0.5)"),
+              HasSubstr("fix: write the model with PyTorch's own"));
+  EXPECT_THAT(outcome_of_statement("torch.save(x, \"f\")"), HasSubstr("fix: --allow-effects takes it"));
+}
+
 TEST(effects, are_found_in_entries_whatever_their_case_and_place) {
   auto items = model_items(net_code(net_forward("")));
   items.push_back(stored("m/CODE/__torch__/other.PY", net_code(net_forward("    torch.save(x, \"f\")\n"))));
