@@ -11,7 +11,8 @@ namespace {
 
 constexpr auto random_fix =
     "export it in eval mode: model.eval() before torch.jit.trace, and F.dropout(x, training=self.training) in its "
-    "code; --allow-random (allow_random in code) takes it, without the promise of equal bits";
+    "code, and let forward change no buffer or attribute of the model; --allow-random (allow_random in code) takes it, "
+    "without the promise of equal bits";
 
 std::string place_of(const layered_model& model, const layer_finding& found) {
   return model.name() + ", " + found.name;
