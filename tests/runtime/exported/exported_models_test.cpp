@@ -112,7 +112,7 @@ TEST(exported, sizes_of_inputs_are_those_of_the_export) {
   for (nlohmann::json& each : program["range_constraints"]) each = {{"min_val", 3}, {"max_val", 9}};
   changed.set("models/model.json", program);
   const written_file file(changed.zip());
-  EXPECT_EQ(read_exported(file.path())->inputs.at(0).sizes->at(0), (size_range{.min = 3, .max = 9}));
+  EXPECT_EQ(read_file(file.path())->inputs.at(0).sizes->at(0), (size_range{.min = 3, .max = 9}));
 }
 
 /// The calls that the steps of a model are part of, one after the other.
