@@ -185,6 +185,7 @@ class config_reader {
 
   void ignore(const std::string& path) {
     std::vector<std::string> known;
+    known.reserve(known_keys.size());
     for (const known_key& each : known_keys) known.emplace_back(each.path);
     const auto near = suggest(path, known);
     const std::string shown = printable(path, path_bytes_shown);

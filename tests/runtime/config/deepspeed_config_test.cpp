@@ -226,6 +226,25 @@ INSTANTIATE_TEST_SUITE_P(
         bad_json{nested(limits::config_nesting_max + 1, "{\"a\":"), no_json, "ds.json", "more than 16", only_json},
         bad_json{nested(limits::config_nesting_max, "["), no_json, "ds.json:1:17", "unexpected end", only_json}));
 
+TEST(deepspeed_text, may_be_damaged_anywhere) {
+  const std::string text =
+      R"({"train_batch_size": 32, /* x */ "pipeline": {"stages": 2, "partition": "type:a|b"}, "a": [1e3, "\u00e9\\"]} // y)";
+  ASSERT_TRUE(parse_deepspeed_config(text, "ds.json"));
+  std::size_t refused = 0;
+  const auto try_out = [&](const std::string& damaged) {
+    const auto config = parse_deepspeed_config(damaged, "ds.json");
+    if (config) return;
+    ++refused;
+    EXPECT_TRUE(config.error().code == no_json || config.error().code == wrong_value) << damaged;
+    EXPECT_THAT(config.error().where, ::testing::StartsWith("ds.json"));
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    try_out(text.substr(0, at));
+    for (const char c : std::string("\0\"\\/#{[\xff", 8)) try_out(text.substr(0, at) + c + text.substr(at + 1));
+  }
+  EXPECT_GT(refused, 5 * text.size());
+}
+
 TEST_F(deepspeed_file, is_a_file_of_bounded_size) {
   EXPECT_EQ(resolve(std::string(limits::config_bytes_max + 1, ' ')).error().code, no_json);
   EXPECT_EQ(read_deepspeed_config((folder_ / "none.json").string()).error().code, error_code::config_missing);
