@@ -76,15 +76,16 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::model_state_dict, exit_status::bad_input, "model file is a state dict",
         "The file holds parameters by name (torch.save(model.state_dict(), ...)) and no code, so the file does not "
-        "say what the model computes. Troupe runs without Python and needs both. Load the parameters into the model "
-        "in Python and export that with torch.export.save or torch.jit.trace (docs/exporting.md). The same goes for a "
-        "whole "
-        "model that torch.save(model, ...) has pickled: torch.load gives it back in Python, to be exported."},
+        "say what the model computes. Give it as --weights, with --arch NAME or with an exported model as --model "
+        "(docs/weights.md); or load the parameters into the model in Python and export that with torch.export.save or "
+        "torch.jit.trace (docs/exporting.md). A whole model that torch.save(model, ...) has pickled has to be loaded "
+        "in Python and exported."},
     error_explanation{
         error_code::model_legacy_pickle, exit_status::bad_input, "model file is a legacy pickle",
         "The file was written by torch.save in the format used before PyTorch 1.6, a bare Python pickle without "
-        "an archive around it. Reading it needs Python and the classes it names. Load it in Python and export "
-        "the model with torch.export.save or torch.jit.trace (docs/exporting.md)."},
+        "an archive around it, or in the tar format of PyTorch 0.1. It has no code that runs without Python. If it "
+        "has weights, give it as --weights (docs/weights.md); else load it in Python and export the model with "
+        "torch.export.save or torch.jit.trace (docs/exporting.md)."},
     error_explanation{
         error_code::model_lfs_pointer, exit_status::bad_input, "model file is a git-lfs pointer",
         "The file is the small text that git-lfs keeps in place of the real one, which was never downloaded. "
@@ -95,7 +96,9 @@ inline constexpr std::array input = {
         "The file is neither an archive of torch.export (.pt2) nor one of TorchScript (.pt), nor one of the "
         "look-alikes that have codes of their own. ONNX, safetensors, a zip of something else, a failed export and "
         "plain text end "
-        "here. Export the model with torch.export.save or torch.jit.trace (docs/exporting.md)."},
+        "here. Export the model with torch.export.save or torch.jit.trace (docs/exporting.md). A file of weights ends "
+        "here if it has no dict of tensors: it is a whole module of Python, a checkpoint without a state dict, or no "
+        "file of weights at all (docs/weights.md)."},
     error_explanation{
         error_code::model_not_usable, exit_status::bad_input, "model takes or gives what cannot be used",
         "The model's forward must take tensors, or arguments with a default value, and give a tensor, or tuples, lists "
@@ -118,9 +121,10 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::model_has_effects, exit_status::bad_input, "model reaches outside of itself",
         "A model is a program, and this one's code may do more than turn a tensor into a tensor: it prints, reads or "
-        "writes files, or uses operators whose effects are not known. It was refused before any of it ran. The message "
-        "names the class, the method and the line. Use another model, or --allow-effects if you trust this one as you "
-        "would trust a program."},
+        "writes files, or uses operators whose effects are not known; or a file of weights has a call in place of a "
+        "tensor, or names functions that start programs or run code (docs/weights.md). It was refused before any of it "
+        "ran. The message names the class, the method and the line, or the function. Use another model, or "
+        "--allow-effects if you trust this one as you would trust a program; weights have no such way out."},
     error_explanation{
         error_code::model_damaged, exit_status::bad_input, "model file is damaged",
         "A model file is a zip archive with a checksum (CRC-32) per entry, and an entry does not have the checksum or "
@@ -128,7 +132,8 @@ inline constexpr std::array input = {
         "is the usual cause. Fetch or save the file again."},
     error_explanation{
         error_code::model_beyond_limits, exit_status::bad_input, "model file is beyond the limits",
-        "The archive unpacks to far more than a model holds besides its weights, or its objects or expressions are "
+        "The archive unpacks to far more than a model holds besides its weights, a file of weights would take more "
+        "than twice its size and 64 MiB of memory, or objects or expressions are "
         "nested far deeper than in any model that was exported; LibTorch could run out of memory or stack on it. The "
         "message names the entry and the limit, and messages/limits.hpp has them all. Export the model again, and use "
         "no file that you did not ask for."},
