@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <string_view>
 
 #include "messages/file_fixes.hpp"
@@ -9,6 +10,7 @@
 #include "messages/try.hpp"
 #include "runtime/graph/code_effects.hpp"
 #include "runtime/model/code_scan.hpp"
+#include "runtime/model/load_time_calls.hpp"
 #include "runtime/model/pickle_scan.hpp"
 #include "runtime/model/reference_depth.hpp"
 
@@ -16,14 +18,27 @@ namespace troupe {
 namespace {
 
 constexpr auto effects_fix = "--allow-effects takes it, if you trust the model as you would trust a program";
+/// Beside the size of the file itself. Below, what LibTorch takes for one of each, with the graph that comes out.
+constexpr std::uint64_t room_of_small_files = 60u << 20;
+constexpr std::uint64_t copies_of_texts = 5;
+constexpr std::uint64_t bytes_per_token = 300;
+constexpr std::uint64_t bytes_per_value = 100;
 constexpr std::string_view class_prefix = "__torch__.torch.classes.";
 
 enum class content_kind : std::uint8_t { code, pickle, legacy, other };
 
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 /// LibTorch finds entries below the archive's folder whatever the case of their letters.
+std::string path_in_archive(const std::string& name) {
+  return lower_case(name.substr(std::min(name.find('/'), name.size() - 1) + 1));
+}
+
 content_kind kind_of(const std::string& name) {
-  std::string path = name.substr(std::min(name.find('/'), name.size() - 1) + 1);
-  std::ranges::transform(path, path.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string path = path_in_archive(name);
   if (path == "data.pkl" || path == "constants.pkl") return content_kind::pickle;
   if (path == "model.json") return content_kind::legacy;
   if (!path.starts_with("code/")) return content_kind::other;
@@ -41,12 +56,18 @@ std::string module_of(const std::string& entry) {
 
 class archive_reader {
  public:
-  archive_reader(archive_file& file, const model_loading& how) : file_(file), how_(how), where_(file.name) {}
+  archive_reader(archive_file& file, const model_loading& how) : file_(file), how_(how), where_(file.name) {
+    for (const zip_entry& each : file.entries) {
+      room_bytes_ += each.packed_bytes;
+      sizes_[path_in_archive(each.name)] = each.bytes;
+    }
+  }
 
   expected<void> read(const zip_entry& entry) {
     const content_kind kind = kind_of(entry.name);
-    if (kind != content_kind::other && entry.bytes > limits::model_text_bytes_max) {
-      return beyond(entry, "has " + std::to_string(entry.bytes) + " bytes", limits::model_text_bytes_max);
+    const std::uint64_t bytes_max = std::min(limits::model_text_bytes_max, room_bytes_ / copies_of_texts);
+    if (kind != content_kind::other && entry.bytes > bytes_max) {
+      return beyond(entry, "has " + std::to_string(entry.bytes) + " bytes", bytes_max);
     }
     std::string text;
     TROUPE_TRY(file_.read(entry, [&](std::string_view piece) {
@@ -73,8 +94,12 @@ class archive_reader {
   }
 
   /// When all entries have been read.
-  [[nodiscard]] expected<void> judge_effects() const {
-    if (how_.allow_effects || effects_.empty()) return {};
+  [[nodiscard]] expected<void> judge_effects() {
+    if (how_.allow_effects) return {};
+    if (effects_.empty()) {
+      if (auto risk = functions_.risk()) effects_.push_back(std::move(*risk));
+    }
+    if (effects_.empty()) return {};
     const auto& [module, found] = effects_.front();
     std::string place = where_;
     if (!found.class_name.empty()) place += ", class " + module + "." + found.class_name;
@@ -88,7 +113,7 @@ class archive_reader {
 
  private:
   expected<void> read_code(const zip_entry& entry, const std::string& text) {
-    auto outline = scan_code(text, entry.name);
+    auto outline = scan_code(text, entry.name, room_bytes_ / bytes_per_token - tokens_);
     if (!outline) {
       return fail(error_code::model_unreadable, where_,
                   "LibTorch cannot read the code in " + entry.name + ": " + outline.error(), copy_again_fix);
@@ -97,22 +122,45 @@ class archive_reader {
       return beyond(entry, "is nested " + std::to_string(outline->depth) + " deep or deeper",
                     limits::model_expression_depth_max);
     }
+    const std::uint64_t tokens_max = room_bytes_ / bytes_per_token;
+    tokens_ += outline->tokens;
+    if (tokens_ > tokens_max)
+      return beyond(entry, "and those before it have more words of code than a file of this size may have", tokens_max);
+    if (outline->tuple_members > tuple_members_max) {
+      return beyond(entry,
+                    "makes a tuple that has, with the tuples in it, " + std::to_string(outline->tuple_members) +
+                        " members or more",
+                    tuple_members_max);
+    }
+    if (!outline->foreign.empty()) {
+      return fail(error_code::model_unreadable, where_,
+                  "the code in " + entry.name + " has " + outline->foreign + ", which LibTorch never writes",
+                  limits_fix);
+    }
     const std::string module = module_of(entry.name);
+    for (code_function& each : outline->functions) functions_.add(module, std::move(each));
     for (code_effect& each : outline->effects) effects_.emplace_back(module, std::move(each));
     for (const code_reference& each : outline->references) references_.add(module + "." + each.holder, each.named);
     return {};
   }
 
   expected<void> read_pickle(const zip_entry& entry, const std::string& bytes) {
-    const auto outline = scan_pickle(bytes);
+    const std::uint64_t values_max = room_bytes_ / bytes_per_value;
+    const auto outline = scan_pickle(bytes, values_max);
     if (!outline) {
       return fail(error_code::model_unreadable, where_,
                   "the objects in " + entry.name + " are damaged at " + outline.error(), copy_again_fix);
+    }
+    if (outline->is_too_large) return beyond(entry, "has more objects than a file of this size may have", values_max);
+    if (outline->has_sparse) {
+      return fail(error_code::model_unsupported, where_, "the entry " + entry.name + " has a sparse tensor",
+                  "let the model keep it dense, with to_dense(), and export it again");
     }
     const std::size_t depth = std::max(outline->depth, outline->text_depth);
     if (depth > limits::model_object_depth_max) {
       return beyond(entry, "holds objects nested " + std::to_string(depth) + " deep", limits::model_object_depth_max);
     }
+    TROUPE_TRY(check_records(entry, *outline));
     for (const std::string& each : outline->globals) {
       if (!each.starts_with(class_prefix)) continue;
       const std::string rest = each.substr(class_prefix.size());
@@ -125,6 +173,28 @@ class archive_reader {
     return {};
   }
 
+  /// LibTorch reads a record anew for each storage that names it, and takes its size from there.
+  expected<void> check_records(const zip_entry& entry, const pickle_outline& outline) {
+    const std::string path = path_in_archive(entry.name);
+    const std::string folder = path.substr(0, path.rfind('.')) + "/";
+    for (const pickled_record& each : outline.records) {
+      const auto found = sizes_.find(folder + lower_case(each.name));
+      const std::uint64_t there = found == sizes_.end() ? 0 : found->second;
+      if (each.bytes > there) {
+        return fail(error_code::model_unreadable, where_,
+                    "the file is damaged: a tensor in " + entry.name + " takes " + std::to_string(each.bytes) +
+                        " bytes of the entry " + folder + each.name + ", which has " + std::to_string(there),
+                    copy_fix);
+      }
+      record_bytes_ += there;
+      if (record_bytes_ > room_bytes_)
+        return beyond(
+            entry, "names the same weights again and again: it has " + std::to_string(record_bytes_) + " bytes of them",
+            room_bytes_);
+    }
+    return {};
+  }
+
   [[nodiscard]] expected<void> beyond(const zip_entry& entry, const std::string& what, std::uint64_t limit) const {
     return fail(error_code::model_beyond_limits, where_,
                 "the entry " + entry.name + " " + what + ", and the limit is " + std::to_string(limit), limits_fix);
@@ -133,6 +203,12 @@ class archive_reader {
   archive_file& file_;
   const model_loading& how_;
   const std::string& where_;
+  /// What the model may take beside its weights.
+  std::uint64_t room_bytes_ = room_of_small_files;
+  std::uint64_t tokens_ = 0;
+  std::uint64_t record_bytes_ = 0;
+  std::map<std::string, std::uint64_t> sizes_;
+  load_time_calls functions_;
   /// With the module whose code it is in.
   std::vector<std::pair<std::string, code_effect>> effects_;
   reference_depth references_;
@@ -147,12 +223,14 @@ bool has_entry(const std::vector<zip_entry>& entries, std::string_view path) {
 
 expected<void> check_archive(archive_file& file, const model_loading& how) {
   std::uint64_t unpacked = 0;
+  std::uint64_t unpacked_max = room_of_small_files;
+  for (const zip_entry& each : file.entries) unpacked_max += each.packed_bytes;
+  unpacked_max = std::min(limits::model_unpacked_bytes_max, unpacked_max);
   for (const zip_entry& each : file.entries) {
-    if (each.packed) unpacked += std::min(each.bytes, limits::model_unpacked_bytes_max + 1);
-    if (unpacked <= limits::model_unpacked_bytes_max) continue;
+    if (each.packed) unpacked += std::min(each.bytes, unpacked_max + 1);
+    if (unpacked <= unpacked_max) continue;
     return fail(error_code::model_beyond_limits, file.name,
-                "its packed entries unpack to more than " + std::to_string(limits::model_unpacked_bytes_max) +
-                    " bytes, at " + each.name,
+                "its packed entries unpack to more than " + std::to_string(unpacked_max) + " bytes, at " + each.name,
                 limits_fix);
   }
   archive_reader reader(file, how);

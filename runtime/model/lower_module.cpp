@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -143,6 +144,7 @@ class lowering {
   /// Tensors are detached, as constants must be, each of them once, so that tied weights stay one tensor.
   c10::IValue value_of(const torch::jit::Module& module, const std::string& name) {
     const c10::IValue value = module.attr(name);
+    check_type(module, name, value);
     if (value.isTensorList()) {  // the weights of an LSTM
       c10::List<at::Tensor> all;
       for (const at::Tensor& each : value.toTensorList()) all.push_back(detached(each));
@@ -151,6 +153,15 @@ class lowering {
     // packed weights of quantized layers; as a constant such an object does not own the code of its class
     if (value.isCustomClass()) return value.toObject()->copy_to_weak_compilation_ref();
     return value.isTensor() && value.toTensor().defined() ? detached(value.toTensor()) : value;
+  }
+
+  /// LibTorch puts into an attribute what the file has, and its passes believe the type in the code.
+  static void check_type(const torch::jit::Module& module, const std::string& name, const c10::IValue& value) {
+    const bool has_plain_type = !value.isObject() && !value.isCustomClass() && !value.isEnum();
+    const c10::TypePtr& wanted = module.type()->getAttribute(name);
+    if (!has_plain_type || value.type()->isSubtypeOf(*wanted)) return;
+    throw std::runtime_error("its attribute " + name + " is a " + value.type()->repr_str() + ", and its code says " +
+                             wanted->repr_str());
   }
 
   at::Tensor detached(const at::Tensor& tensor) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <utility>
 
 #include "runtime/archive/zip_directory.hpp"
@@ -12,16 +13,6 @@ namespace {
 using node = std::uint32_t;
 /// Numbers, texts, names: nothing lies within them.
 constexpr node leaf = 0;
-
-std::size_t bracket_depth(std::string_view text) {
-  std::size_t depth = 0;
-  std::size_t deepest = 0;
-  for (const char c : text) {
-    if (c == '[' || c == '(') deepest = std::max(deepest, ++depth);
-    if ((c == ']' || c == ')') && depth > 0) --depth;
-  }
-  return deepest;
-}
 
 /// Which node holds which. Containers are filled after others took them in, so depths are known at the end only.
 class holding_graph {
@@ -65,7 +56,8 @@ class holding_graph {
 /// Each step says whether it could be done.
 class pickle_machine {
  public:
-  explicit pickle_machine(std::string_view bytes) : rest_(bytes), bytes_(bytes.size()) {}
+  pickle_machine(std::string_view bytes, std::uint64_t values_max)
+      : rest_(bytes), bytes_(bytes.size()), values_max_(values_max) {}
 
   tl::expected<pickle_outline, std::string> run() {
     bool more = rest_.starts_with("\x80\x02");
@@ -73,8 +65,12 @@ class pickle_machine {
     while (more && !rest_.empty()) {
       const char code = rest_.front();
       rest_.remove_prefix(1);
-      if (code == '.') {
+      if (code == '.' || ++values_ > values_max_) {
+        outline_.is_too_large = code != '.';
         outline_.depth = graph_.depth();
+        outline_.records = tensors_.take_records();
+        outline_.text_depth = std::max(outline_.text_depth, tensors_.deepest_type());
+        outline_.has_sparse = tensors_.has_sparse();
         return std::move(outline_);
       }
       more = step(code);
@@ -88,21 +84,21 @@ class pickle_machine {
       case 'N':
       case '\x88':
       case '\x89':
-        return push(leaf);
+        return push({});
       case 'K':
-        return skip(1) && push(leaf);
+        return has(1) && push_number(static_cast<std::int64_t>(number(1)));
       case 'M':
-        return skip(2) && push(leaf);
+        return has(2) && push_number(static_cast<std::int64_t>(number(2)));
       case 'J':
-        return skip(4) && push(leaf);
+        return has(4) && push_number(static_cast<std::int32_t>(number(4)));
       case 'G':
-        return skip(8) && push(leaf);
+        return skip(8) && push({});
       case '\x8a':
-        return skip(9) && push(leaf);
+        return has(9) && number(1) == 8 && push_number(static_cast<std::int64_t>(number(8)));
       case 'X':
-        return text() && push(leaf);
+        return text();
       case 'c':
-        return global() && push(leaf);
+        return global();
       case 'q':
         return has(1) && put(number(1));
       case 'r':
@@ -122,9 +118,10 @@ class pickle_machine {
         marks_.push_back(stack_.size());
         return true;
       case ')':
+        return wrap(0);
       case ']':
       case '}':
-        return push(graph_.add());
+        return push({.node = graph_.add()});
       case '\x85':
         return wrap(1);
       case '\x86':
@@ -132,11 +129,14 @@ class pickle_machine {
       case '\x87':
         return wrap(3);
       case 't':
-      case 'l':
-      case 'd':
         return mark() && wrap(stack_.size() - mark_);
-      case 'e':
+      case 'd':
+        return mark() && is_even(stack_.size() - mark_) && wrap(stack_.size() - mark_, false);
+      case 'l':
+        return mark() && wrap(stack_.size() - mark_, false);
       case 'u':
+        return mark() && mark_ > 0 && is_even(stack_.size() - mark_) && fill(stack_.size() - mark_);
+      case 'e':
         return mark() && mark_ > 0 && fill(stack_.size() - mark_);
       case 'a':
         return fill(1);
@@ -146,9 +146,10 @@ class pickle_machine {
         return drop();
       case 'b':
       case 'R':  // what comes out of class and state holds the state
-        return wrap(1) && drop_below();
+        return stack_.size() >= 2 && tensors_.take_call(stack_[stack_.size() - 2], stack_.back()) && wrap(1, false) &&
+               drop_below();
       case 'Q':
-        return drop() && push(leaf);
+        return !stack_.empty() && tensors_.take_storage(stack_.back());
       default:
         return false;
     }
@@ -166,10 +167,12 @@ class pickle_machine {
     return true;
   }
 
-  bool push(node value) {
+  static bool is_even(std::size_t count) { return count % 2 == 0; }
+  bool push(pickled_value value) {
     stack_.push_back(value);
     return true;
   }
+  bool push_number(std::int64_t value) { return push({.what = pickled_value::kind::number, .number = value}); }
   bool drop() {
     if (stack_.empty()) return false;
     stack_.pop_back();
@@ -189,25 +192,28 @@ class pickle_machine {
 
   /// The last `count` values go into `outer`.
   void move_into(node outer, std::size_t count) {
-    for (std::size_t at = stack_.size() - count; at < stack_.size(); ++at) graph_.hold(outer, stack_[at]);
+    for (std::size_t at = stack_.size() - count; at < stack_.size(); ++at) graph_.hold(outer, stack_[at].node);
     stack_.resize(stack_.size() - count);
   }
-  bool wrap(std::size_t count) {
+  bool wrap(std::size_t count, bool is_tuple = true) {
     if (stack_.size() < count) return false;
     const node made = graph_.add();
+    if (is_tuple) tensors_.add_tuple(made, {stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end()});
     move_into(made, count);
-    return push(made);
+    return push({.node = made, .what = is_tuple ? pickled_value::kind::tuple : pickled_value::kind::other});
   }
   bool fill(std::size_t count) {
-    if (stack_.size() <= count || stack_[stack_.size() - count - 1] == leaf) return false;
-    move_into(stack_[stack_.size() - count - 1], count);
+    if (stack_.size() <= count) return false;
+    const pickled_value& outer = stack_[stack_.size() - count - 1];
+    if (outer.node == leaf || outer.what != pickled_value::kind::other) return false;
+    move_into(outer.node, count);
     return true;
   }
 
   /// LibTorch makes room for all places below, so a place beyond the pickle's size is refused.
   bool put(std::uint64_t place) {
     if (stack_.empty() || place > bytes_) return false;
-    if (memo_.size() <= place) memo_.resize(place + 1, leaf);
+    if (memo_.size() <= place) memo_.resize(place + 1);
     memo_[place] = stack_.back();
     return true;
   }
@@ -217,33 +223,43 @@ class pickle_machine {
     if (!has(4)) return false;
     const std::uint64_t bytes = number(4);
     if (!has(bytes)) return false;
-    outline_.text_depth = std::max(outline_.text_depth, bracket_depth(rest_.substr(0, bytes)));
-    return skip(bytes);
+    const std::string_view value = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return push({.what = pickled_value::kind::text, .text = value});
   }
   bool global() {
     const std::size_t first = rest_.find('\n');
     const std::size_t second = first == std::string_view::npos ? first : rest_.find('\n', first + 1);
     if (second == std::string_view::npos) return false;
-    outline_.globals.push_back(std::string(rest_.substr(0, first)) + "." +
-                               std::string(rest_.substr(first + 1, second - first - 1)));
-    return skip(second + 1);
+    std::string& name = names_.emplace_back(rest_.substr(0, second));
+    rest_.remove_prefix(second + 1);
+    outline_.text_depth = std::max(outline_.text_depth, type_depth(name));
+    name[first] = '.';
+    outline_.globals.push_back(name);
+    name[first] = ' ';
+    return push({.what = pickled_value::kind::global, .text = name});
   }
 
   std::string_view rest_;
   std::size_t bytes_;
+  std::uint64_t values_max_;
+  std::uint64_t values_ = 0;
+  pickled_tensors tensors_;
+  /// Of globals; a deque, since values point to them.
+  std::deque<std::string> names_;
   pickle_outline outline_;
   holding_graph graph_;
-  std::vector<node> stack_;
+  std::vector<pickled_value> stack_;
   std::vector<std::size_t> marks_;
   /// The one that mark() took.
   std::size_t mark_ = 0;
-  std::vector<node> memo_;
+  std::vector<pickled_value> memo_;
 };
 
 }  // namespace
 
-tl::expected<pickle_outline, std::string> scan_pickle(std::string_view bytes) {
-  return pickle_machine(bytes).run();
+tl::expected<pickle_outline, std::string> scan_pickle(std::string_view bytes, std::uint64_t values_max) {
+  return pickle_machine(bytes, values_max).run();
 }
 
 }  // namespace troupe

@@ -275,7 +275,7 @@ TEST(nesting, is_not_what_stands_side_by_side) {
 
 TEST(pickle, depth_is_that_of_what_it_builds) {
   const auto depth_of = [](const std::string& steps) {
-    const auto outline = scan_pickle(std::string("\x80\x02") + steps + ".");
+    const auto outline = scan_pickle(std::string("\x80\x02") + steps + ".", 1000);
     return outline ? outline->depth : std::size_t{99};
   };
   EXPECT_EQ(depth_of("N"), 0U);
@@ -285,7 +285,7 @@ TEST(pickle, depth_is_that_of_what_it_builds) {
   // a list that is filled after it was put into another one: [[[]]] from outside to inside
   EXPECT_EQ(depth_of("]q\1]q\2ah\2]a"), 3U);
   EXPECT_GT(depth_of(std::string("]q\1h\1a")), 1U) << "a cycle is deeper than anything";
-  EXPECT_EQ(scan_pickle(pickled_net())->globals, std::vector<std::string>{"__torch__.Net"});
+  EXPECT_EQ(scan_pickle(pickled_net(), 1000)->globals, std::vector<std::string>{"__torch__.Net"});
   for (const std::string steps : {"\x85", "t", "e", "a", "h\1", "X\xff\xff\xff\xff", "c", "\xff"}) {
     EXPECT_EQ(depth_of(steps), 99U);
   }
