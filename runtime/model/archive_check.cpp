@@ -184,7 +184,7 @@ class archive_reader {
         return fail(error_code::model_unreadable, where_,
                     "the file is damaged: a tensor in " + entry.name + " takes " + std::to_string(each.bytes) +
                         " bytes of the entry " + folder + each.name + ", which has " + std::to_string(there),
-                    copy_fix);
+                    copy_again_fix);
       }
       record_bytes_ += there;
       if (record_bytes_ > room_bytes_)

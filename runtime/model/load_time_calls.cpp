@@ -36,7 +36,7 @@ std::optional<std::pair<std::string, code_effect>> load_time_calls::risk() const
   return risk;
 }
 
-/// 0 for what is no function of the archive.
+/// 0 for a name that no function of the archive has.
 std::uint64_t load_time_calls::count_calls(const std::string& name, std::map<std::string, std::uint64_t>& counted,
                                            std::size_t depth, found& risk) const {
   const auto [begin, end] = functions_.equal_range(name);

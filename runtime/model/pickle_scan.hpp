@@ -27,7 +27,7 @@ struct pickle_outline {
 };
 
 /// Runs the opcodes that LibTorch's unpickler knows on a stack of numbers. The error says in which byte it ended;
-/// LibTorch would end there, too, or read what is not there: tensors outside of their storage, functions and types that
+/// LibTorch would end there, too, or read beyond the file: tensors outside of their storage, functions and types that
 /// are given as numbers. Takes memory in proportion to the bytes, for `values_max` values at most.
 tl::expected<pickle_outline, std::string> scan_pickle(std::string_view bytes, std::uint64_t values_max);
 

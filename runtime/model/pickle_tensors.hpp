@@ -35,7 +35,7 @@ struct pickled_value {
   std::string_view text = {};
 };
 
-/// Checks what a pickle says of its tensors. LibTorch believes all of it: elements that are not in the record, strides
+/// Checks what a pickle says of its tensors. LibTorch believes everything: elements that are not in the record, strides
 /// that lead out of the storage, numbers for the names of types and functions.
 class pickled_tensors {
  public:
@@ -45,7 +45,8 @@ class pickled_tensors {
   /// The tuple ("storage", type, record, device, elements) becomes a storage. False if it is none, or too large.
   bool take_storage(pickled_value& value);
 
-  /// What LibTorch may be told to call with this tuple; false for what is no function, or no right tensor.
+  /// What LibTorch may be told to call with this tuple; false for another value than a function, or a tensor that
+  /// cannot be.
   bool take_call(const pickled_value& function, const pickled_value& arguments);
 
   [[nodiscard]] std::vector<pickled_record> take_records() { return std::move(records_); }

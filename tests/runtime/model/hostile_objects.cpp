@@ -9,13 +9,11 @@ std::vector<zip_item> objects(const std::string& steps) {
   return model_items(net_code(net_forward("")), std::string("\x80\x02") + steps + ".");
 }
 
-}  // namespace
+std::function<std::vector<zip_item>()> weight(const std::string& value) {
+  return [value] { return net_with("Tensor", value, "    x = x + torch.sum(self.weight)\n"); };
+}
 
-std::vector<hostile_case> hostile_objects() {
-  const auto weight = [](const std::string& value) {
-    return [value] { return net_with("Tensor", value, "    x = x + torch.sum(self.weight)\n"); };
-  };
-  return {
+const std::vector<hostile_case> cases_of_objects = {
       {"tensor_good", weight(tensor(storage(4), 0, {2, 2}, {2, 1})), "good"},
       {"tensor_storage_larger_than_its_record", weight(tensor(storage(1 << 20), 0, {2}, {1})), "E0210"},
       {"tensor_storage_of_petabytes", weight(tensor(storage(1LL << 50), 0, {2}, {1})), "E0210"},
@@ -131,7 +129,12 @@ std::vector<hostile_case> hostile_objects() {
          return items;
        },
        "E0210"},
-  };
+};
+
+}  // namespace
+
+std::vector<hostile_case> hostile_objects() {
+  return cases_of_objects;
 }
 
 }  // namespace troupe::testing
