@@ -216,8 +216,9 @@ inline constexpr std::array input = {
         "path."},
     error_explanation{
         error_code::config_syntax, exit_status::bad_input, "config file or hostfile breaks its format",
-        "A config file is TOML: strings need quotes, lists need brackets, and a key may stand there once; the file has "
-        "at most 64 KiB, and nests little. A hostfile has one line per node, NAME slots=N. Correct the line at the "
+        "A config file is TOML, or JSON with comments where its name ends in .json: strings need quotes, lists need "
+        "brackets, and a key may stand there once; the file has at most 64 KiB, and nests little. A hostfile has one "
+        "line per node, NAME slots=N. Correct the line at the "
         "place in the message."},
     error_explanation{
         error_code::config_unknown_key, exit_status::bad_input, "unknown key in the config file",
@@ -227,8 +228,9 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::config_bad_value, exit_status::bad_input, "bad value in a config file, hostfile, ticket or address",
         "A value has the wrong type or lies outside the permitted range. The message says where it stands, with line "
-        "and column in a file, and what is wanted there. In a config file numbers stand without quotes, names with "
-        "them."},
+        "and column in a file or the path of its key, and what is wanted there. In a config file numbers stand without "
+        "quotes, names with them. In a DeepSpeed configuration train_batch_size has to be the micro-batch times the "
+        "gradient accumulation steps times the replicas."},
 };
 
 }  // namespace troupe::explanations
