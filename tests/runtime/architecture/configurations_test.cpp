@@ -169,6 +169,35 @@ TEST(long_sequences, are_refused_with_the_limit) {
   EXPECT_EQ(message_of("roberta_base", 9), "none") << "positions begin behind that of padding";
 }
 
+/// The meta device refuses to mix with the CPU as a GPU does, and has no attention.
+TEST(configured_models, make_positions_on_their_device) {
+  const c10::InferenceMode inference;
+  const layered_graph layers(recorded("llama3_head").bound({}), layer_unit::modules);
+  const graph_code rotary(layers.part(1, 2, c10::kMeta));
+  const std::vector<at::Tensor> out = rotary.run({at::zeros({2, 5, 16}, at::device(at::kMeta))});
+  ASSERT_EQ(out.size(), 3);
+  for (const at::Tensor& each : out) EXPECT_EQ(each.device().type(), c10::kMeta);
+}
+
+TEST(configurations, of_any_values_give_a_model_or_an_error) {
+  const nlohmann::json values{nullptr, true, -1, 0, 1, 13, 1000000000, 9e18, "x", {"x"}, {{"type", "llama3"}}};
+  const recorded models[]{recorded("bert_base"), recorded("gpt2_head"), recorded("llama3_head"),
+                          recorded("qwen2_window")};
+  for (const recorded& each : models) {
+    for (const auto& [key, usual] : each.json["config"].items()) {
+      for (const nlohmann::json& value : values) {
+        nlohmann::json config = each.json["config"];
+        config[key] = value;
+        const auto built = build(config, each.weights);
+        if (built) continue;
+        EXPECT_THAT(to_string(built.error()),
+                    ::testing::AnyOf(HasSubstr("E0210"), HasSubstr("E0218"), HasSubstr("E0219")))
+            << key << " " << value;
+      }
+    }
+  }
+}
+
 struct refused {
   const char* model;
   const char* patch;  ///< of the configuration, in JSON
