@@ -103,6 +103,7 @@ expected<std::shared_ptr<stage_body>> become(worker_state& state, const worker_a
                                              const payload_ptr& warm_up) {
   auto body = make_assigned_body(state.run, to, warm_up, state.spare);
   if (!body) return body;
+  return_freed_memory();  // the rest of the model
   return device_of(state.run, to.address).map([&](c10::Device device) {
     state.device = device;
     return std::move(*body);

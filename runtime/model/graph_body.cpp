@@ -7,6 +7,7 @@
 #include "messages/try.hpp"
 #include "runtime/model/guilty_step.hpp"
 #include "runtime/model/libtorch_error.hpp"
+#include "runtime/os/allocator.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/tensor/torch_threads.hpp"
 
@@ -33,6 +34,7 @@ void graph_body::on_start() {
   } catch (const std::exception&) {
     // it repeats itself in the first real forward, where it is reported
   }
+  return_freed_memory();  // weights as they were before they were packed
 }
 
 expected<graph_values> graph_body::inputs_of(const activation& input) const {

@@ -20,4 +20,10 @@ void keep_freed_memory() noexcept {
 #endif
 }
 
+void return_freed_memory() noexcept {
+#if defined(__GLIBC__)
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace troupe
