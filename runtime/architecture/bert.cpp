@@ -110,6 +110,12 @@ void add_berts(std::map<std::string, configured_builder>& to) {
       {.prefix = "bert", .type = "Bert", .model_type = "bert", .vocabulary = 30522},
       {.prefix = "roberta", .type = "Roberta", .model_type = "roberta", .is_roberta = true, .vocabulary = 50265},
       {.prefix = "roberta", .type = "XLMRoberta", .model_type = "xlm-roberta", .is_roberta = true, .vocabulary = 30522},
+      {.prefix = "mpnet",
+       .type = "MPNet",
+       .model_type = "mpnet",
+       .is_roberta = true,
+       .is_mpnet = true,
+       .vocabulary = 30527},
   };
   for (const bert_kind& kind : kinds) {
     const auto with_head = [&](const std::string& name, bool has_pooler, const bert_head& head) {

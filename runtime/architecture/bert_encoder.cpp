@@ -3,14 +3,17 @@
 #include "runtime/architecture/activations.hpp"
 #include "runtime/architecture/attention.hpp"
 #include "runtime/architecture/modules.hpp"
+#include "runtime/architecture/mpnet.hpp"
 
 namespace troupe {
 namespace {
 
 struct encoder_inputs {
   tensor_value ids = nullptr;
-  tensor_value mask = nullptr;    ///< optional
-  tensor_value scores = nullptr;  ///< of the mask
+  tensor_value mask = nullptr;       ///< optional
+  tensor_value types = nullptr;      ///< optional; not for MPNet
+  tensor_value scores = nullptr;     ///< of the mask
+  tensor_value distances = nullptr;  ///< for MPNet
 };
 
 /// [S, hidden] or [N, S, hidden].
@@ -35,35 +38,51 @@ tensor_value type_embeddings(network& net, tensor_value token_types, const bert_
       });
 }
 
-tensor_value bert_embeddings(network& net, encoder_inputs& inputs, tensor_value token_types, const bert_kind& kind,
-                             const bert_sizes& sizes) {
+tensor_value bert_embeddings(network& net, encoder_inputs& inputs, const bert_kind& kind, const bert_sizes& sizes) {
   const auto here = net.enter("embeddings", kind.type + "Embeddings");
   net.weights().ignore("embeddings.position_ids");
   tensor_value x = embedding(net, "word_embeddings", inputs.ids, sizes.vocabulary, sizes.hidden);
-  x = net.call("add", {x, type_embeddings(net, token_types, sizes)});
+  if (!kind.is_mpnet) x = net.call("add", {x, type_embeddings(net, inputs.types, sizes)});
   x = net.call("add", {x, position_embeddings(net, inputs.ids, kind, sizes)});
   x = layer_norm(net, "LayerNorm", x, sizes.hidden, sizes.epsilon);
   inputs.scores = mask_scores(net, inputs.mask, x);
   return x;
 }
 
+/// The three projections, which MPNet names otherwise, and what the heads see.
+tensor_value bert_self_attention(network& net, tensor_value x, const encoder_inputs& inputs, const bert_kind& kind,
+                                 const bert_sizes& sizes) {
+  const auto heads_of = [&](const char* name, const char* in_mpnet) {
+    tensor_value const all = linear(net, kind.is_mpnet ? in_mpnet : name, x, sizes.hidden, sizes.hidden);
+    return split_heads(net, all, sizes.heads, sizes.hidden / sizes.heads);
+  };
+  tensor_value const query = heads_of("query", "q");
+  tensor_value const key = heads_of("key", "k");
+  tensor_value const value = heads_of("value", "v");
+  if (!kind.is_mpnet) return join_heads(net, attend_masked(net, query, key, value, inputs.mask, inputs.scores));
+  tensor_value const by_distance = mpnet_scores(net, x, inputs.distances);
+  tensor_value const scores = net.if_given(
+      inputs.mask,
+      [&](tensor_value) {
+        return net.call("add", {by_distance, inputs.scores});
+      },
+      [&] { return by_distance; });
+  return join_heads(net, net.call("scaled_dot_product_attention", {query, key, value, scores}));
+}
+
 tensor_value bert_attention(network& net, tensor_value x, const encoder_inputs& inputs, const bert_kind& kind,
                             const bert_sizes& sizes) {
   const auto here = net.enter("attention", kind.type + "Attention");
-  tensor_value seen = nullptr;
+  tensor_value y = nullptr;
   {
-    const auto self = net.enter("self", kind.type + "SelfAttention");
-    const auto heads_of = [&](const std::string& name) {
-      return split_heads(net, linear(net, name, x, sizes.hidden, sizes.hidden), sizes.heads,
-                         sizes.hidden / sizes.heads);
-    };
-    tensor_value const query = heads_of("query");
-    tensor_value const key = heads_of("key");
-    seen = join_heads(net, attend_masked(net, query, key, heads_of("value"), inputs.mask, inputs.scores));
+    const auto self = net.enter(kind.is_mpnet ? "attn" : "self", kind.type + "SelfAttention");
+    y = bert_self_attention(net, x, inputs, kind, sizes);
+    if (kind.is_mpnet) y = linear(net, "o", y, sizes.hidden, sizes.hidden);
   }
+  if (kind.is_mpnet) return layer_norm(net, "LayerNorm", net.call("add", {y, x}), sizes.hidden, sizes.epsilon);
   const auto output = net.enter("output", kind.type + "SelfOutput");
-  tensor_value const added = net.call("add", {linear(net, "dense", seen, sizes.hidden, sizes.hidden), x});
-  return layer_norm(net, "LayerNorm", added, sizes.hidden, sizes.epsilon);
+  y = linear(net, "dense", y, sizes.hidden, sizes.hidden);
+  return layer_norm(net, "LayerNorm", net.call("add", {y, x}), sizes.hidden, sizes.epsilon);
 }
 
 tensor_value bert_layer(network& net, std::int64_t index, tensor_value x, const encoder_inputs& inputs,
@@ -95,7 +114,8 @@ bert_sizes read_bert_sizes(config_reader& config, const bert_kind& kind) {
                    .inner = config.size("intermediate_size", 3072),
                    .positions = config.size("max_position_embeddings", 512),
                    .types = config.size("type_vocab_size", 2),
-                   .padding = config.count("pad_token_id", kind.is_roberta ? 1 : 0),
+                   .padding = kind.is_mpnet ? 1 : config.count("pad_token_id", kind.is_roberta ? 1 : 0),
+                   .buckets = kind.is_mpnet ? config.size("relative_attention_num_buckets", 32) : 1,
                    .epsilon = config.number("layer_norm_eps", 1e-12),
                    .act = config.choice("hidden_act", activation_names(), "gelu"),
                    .is_tied = config.flag("tie_word_embeddings", true)};
@@ -107,9 +127,10 @@ tensor_value bert_encoder(network& net, const bert_kind& kind, const bert_sizes&
   net.weights().rename_ends("LayerNorm.gamma", "LayerNorm.weight");
   net.weights().rename_ends("LayerNorm.beta", "LayerNorm.bias");
   encoder_inputs inputs{.ids = net.input("input_ids"), .mask = net.input("attention_mask", c10::IValue())};
-  tensor_value const token_types = net.input("token_type_ids", c10::IValue());
-  tensor_value x = bert_embeddings(net, inputs, token_types, kind, sizes);
+  if (!kind.is_mpnet) inputs.types = net.input("token_type_ids", c10::IValue());
+  tensor_value x = bert_embeddings(net, inputs, kind, sizes);
   const auto here = net.enter("encoder", kind.type + "Encoder");
+  if (kind.is_mpnet) inputs.distances = mpnet_distances(net, sizes.buckets, sizes.heads);
   for (std::int64_t i = 0; i < sizes.layers; ++i) x = bert_layer(net, i, x, inputs, kind, sizes);
   return x;
 }

@@ -56,7 +56,7 @@ TEST_P(published_models, have_the_layers_that_people_know) {
 }
 
 INSTANTIATE_TEST_SUITE_P(recorded, published_models,
-                         ::testing::Values("bert-base-uncased", "all-MiniLM-L6-v2", "roberta-base",
+                         ::testing::Values("bert-base-uncased", "all-MiniLM-L6-v2", "roberta-base", "all-mpnet-base-v2",
                                            "distilbert-base-uncased", "gpt2", "Llama-3.2-1B", "Qwen2-0.5B",
                                            "Mistral-7B-v0.1"),
                          [](const auto& info) {

@@ -38,7 +38,8 @@ def fill(model):
 
 def inputs_of(model, mask):
     """Ids by formula; where the mask is 0, those of padding, as tokenizers give them."""
-    ids = formula.below("input input_ids", (BATCH, LENGTH), model.config.vocab_size)
+    shape = (BATCH, LENGTH) if mask is None else (len(mask), len(mask[0]))
+    ids = formula.below("input input_ids", shape, model.config.vocab_size)
     given = {"input_ids": ids}
     if mask is not None:
         given["attention_mask"] = torch.tensor(mask)
@@ -71,6 +72,7 @@ def record(file, name, config, masks=tuple(MASKS), extra=None, dtype=torch.float
 
 BERT = {"vocab_size": 31, "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 20, "max_position_embeddings": 11, "type_vocab_size": 2}
 ROBERTA = BERT | {"pad_token_id": 1, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
+MPNET = {key: value for key, value in BERT.items() if key != "type_vocab_size"}
 DISTIL = {"vocab_size": 31, "dim": 12, "n_layers": 2, "n_heads": 3, "hidden_dim": 20, "max_position_embeddings": 11}
 GPT2 = {"vocab_size": 29, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_positions": 9, "bos_token_id": 0, "eos_token_id": 0}
 LLAMA = {"vocab_size": 29, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 20, "max_position_embeddings": 64}
@@ -90,6 +92,11 @@ if __name__ == "__main__":
     record("roberta_answer", "RobertaForQuestionAnswering", ROBERTA, FEW)
     record("roberta_masked", "RobertaForMaskedLM", ROBERTA | {"hidden_act": "quick_gelu"}, FEW)
     record("xlm_roberta_masked", "XLMRobertaForMaskedLM", ROBERTA, FEW)
+    record("mpnet_base", "MPNetModel", MPNET, attention="eager")
+    record("mpnet_classes", "MPNetForSequenceClassification", MPNET | {"num_labels": 3}, FEW, attention="eager")
+    record("mpnet_masked", "MPNetForMaskedLM", MPNET, FEW, attention="eager")
+    MASKS["long"] = [[1] * 150]
+    record("mpnet_long", "MPNetModel", MPNET | {"hidden_size": 4, "num_attention_heads": 2, "max_position_embeddings": 160}, ("none", "long"), attention="eager")
     record("distilbert_base", "DistilBertModel", DISTIL)
     record("distilbert_classes", "DistilBertForSequenceClassification", DISTIL | {"num_labels": 4}, FEW)
     record("distilbert_answer", "DistilBertForQuestionAnswering", DISTIL | {"activation": "relu"}, FEW)

@@ -14,6 +14,7 @@ PUBLISHED = {
     "bert-base-uncased": ("BertForMaskedLM", {}),
     "all-MiniLM-L6-v2": ("BertModel", {"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6}),
     "roberta-base": ("RobertaForMaskedLM", {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-05}),
+    "all-mpnet-base-v2": ("MPNetModel", {"max_position_embeddings": 514, "layer_norm_eps": 1e-05, "relative_attention_num_buckets": 32}),
     "distilbert-base-uncased": ("DistilBertForMaskedLM", {}),
     "gpt2": ("GPT2LMHeadModel", {}),
     "Llama-3.2-1B": (
