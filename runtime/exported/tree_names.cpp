@@ -39,8 +39,8 @@ class tree_reader {
   expected<void> read_children(const json_part& node, const std::vector<json_part>& children, const std::string& name,
                                const std::vector<std::string>& names) {
     for (std::size_t i = 0; i < children.size(); ++i) {
-      const std::string own = i < names.size() ? names[i] : std::to_string(i);
-      const std::string whole = name.empty() ? own : name + "." + own;
+      std::string whole = name.empty() ? name : name + ".";
+      whole += i < names.size() ? names[i] : std::to_string(i);
       if (whole.size() > name_bytes_max) return node.wrong("has a name of more than 1000 bytes");
       TROUPE_TRY(read(children[i], whole));
     }

@@ -54,9 +54,7 @@ void known_values::note(const Node& node) {
 
 void known_values::note_rank(const Node& node) {
   std::optional<std::int64_t> found;
-  if (keeps_form(node)) {
-    found = rank(node.input(0));
-  } else if (read_weighted_layer(node)) {
+  if (keeps_form(node) || read_weighted_layer(node)) {
     found = rank(node.input(0));
   } else if (is_flatten_to_rows(node) || has_kind(node, "aten::mm") || has_kind(node, "aten::addmm")) {
     found = 2;
