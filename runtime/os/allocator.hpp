@@ -7,8 +7,8 @@ namespace troupe {
 /// nothing where the allocator is not glibc's, or where the user set MALLOC_*_ or GLIBC_TUNABLES.
 void keep_freed_memory() noexcept;
 
-/// Gives freed memory back to the system after all, as of a model that was read and is not kept. What is freed later
-/// is kept again. Threads: any.
+/// Gives freed memory back to the system after all, such as that of a model that was read and is not kept. Memory that
+/// is freed later is kept again. Threads: any.
 void return_freed_memory() noexcept;
 
 }  // namespace troupe
