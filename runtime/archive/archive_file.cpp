@@ -16,9 +16,13 @@ namespace {
 
 constexpr std::size_t head_bytes = 512;
 
+bool looks_like_safetensors(std::string_view head) {
+  return head.size() > 9 && head[8] == '{' && head[9] == '"';
+}
+
 std::string guess_content(std::string_view head) {
   if (const auto look = look_alike_of(head); !look.empty()) return "it looks like " + std::string(look);
-  if (head.size() > 9 && head[8] == '{' && head[9] == '"') return "it looks like a safetensors file";
+  if (looks_like_safetensors(head)) return "it looks like a safetensors file";
   return "a model is a zip file (.pt2 or .pt), and this is none";
 }
 
@@ -28,13 +32,15 @@ expected<void> check_head(std::string_view head, const std::string& where) {
                 "run `git lfs pull` in the repository that it comes from");
   }
   if (is_pickle(head) || is_tar_file(head)) {
-    const std::string form = is_tar_file(head) ? ", in its oldest form, a tar file" : "";
+    const bool is_tar = is_tar_file(head);
+    const std::string form = is_tar ? ", in its oldest form, a tar file" : "";
     return fail(error_code::model_legacy_pickle, where,
                 "the file is a legacy pickle (pre-zip)" + form + ": such files hold no code that runs without Python",
-                export_fix);
+                is_tar ? export_fix : weights_fix);
   }
   if (is_zip_file(head)) return {};
-  return fail(error_code::model_not_torchscript, where, "the file is no model: " + guess_content(head), export_fix);
+  return fail(error_code::model_not_torchscript, where, "the file is no model: " + guess_content(head),
+              looks_like_safetensors(head) ? weights_fix : export_fix);
 }
 
 expected<void> check_path(const std::filesystem::path& file) {

@@ -35,5 +35,9 @@ expected<archive_file> open_archive(const std::filesystem::path& file);
 inline constexpr auto export_fix =
     "export the model with its code, in Python: program = torch.export.export(model.eval(), (example,), "
     "dynamic_shapes=({0: torch.export.Dim(\"batch\", min=1, max=65536)},)); torch.export.save(program, \"model.pt2\")";
+/// About a file that has weights and no code.
+inline constexpr auto weights_fix =
+    "give it with --weights, and with --arch the name of its architecture, if that is built in (docs/weights.md); or "
+    "export a model with its code from Python (docs/exporting.md), and give that with --model";
 
 }  // namespace troupe

@@ -261,7 +261,7 @@ expected<void> check_torchscript(archive_file& file, const model_loading& how) {
   if (has_entry(file.entries, "data.pkl")) {
     return fail(error_code::model_state_dict, file.name,
                 "the file is a state dict (or another object of torch.save): it holds weights but no code",
-                "load it into the model with load_state_dict, then " + std::string(export_fix));
+                weights_fix);
   }
   return fail(error_code::model_not_torchscript, file.name,
               "the file is no model: it is a zip file, but without models/model.json (.pt2), and without data.pkl and "
