@@ -79,7 +79,8 @@ operator_graph with_aligned_weights(operator_graph model) {
     const c10::Storage& from = tensor.storage();
     const auto [copy, is_new] = copies.try_emplace(from.data());
     if (is_new) {
-      copy->second = c10::Storage(c10::Storage::use_byte_size_t(), from.nbytes(), c10::GetDefaultCPUAllocator(), false);
+      copy->second = c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::int64_t>(from.nbytes()),
+                                  c10::GetDefaultCPUAllocator(), false);
       std::memcpy(copy->second.mutable_data(), from.data(), from.nbytes());
     }
     return at::empty({0}, tensor.options())

@@ -43,15 +43,22 @@ expected<void> check_kind(const std::filesystem::path& file, const struct stat& 
               "write the weights to a file first");
 }
 
+/// The begin of the page that has this byte.
+char* page_of(const char* byte) {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  return const_cast<char*>(byte) - reinterpret_cast<std::uintptr_t>(byte) % page;
+}
+
+void give_back_pages(char* begin, const char* end) {
+  if (begin < end) ::madvise(begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED);
+}
+
 /// Copies, and gives back each page that was read: a copy must not take its memory twice.
 void copy_and_leave(char* to, std::string_view from) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   while (!from.empty()) {
     const std::string_view piece = from.substr(0, copied_bytes);
     std::memcpy(to, piece.data(), piece.size());
-    const auto begin = reinterpret_cast<std::uintptr_t>(piece.data()) / page * page;
-    const auto end = reinterpret_cast<std::uintptr_t>(piece.data()) + piece.size();
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    give_back_pages(page_of(piece.data()), piece.data() + piece.size());
     to += piece.size();
     from.remove_prefix(piece.size());
   }
@@ -65,11 +72,11 @@ struct lent_part {
   /// When the last tensor in it is gone, so are its pages: packed weights must not take their memory twice.
   static void give_back(void* given) {
     const std::unique_ptr<lent_part> part(static_cast<lent_part*>(given));
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto first = reinterpret_cast<std::uintptr_t>(part->bytes.data());
-    const std::uintptr_t begin = (first + page - 1) / page * page;
-    const std::uintptr_t end = (first + part->bytes.size()) / page * page;
-    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    const std::string_view bytes_lent = part->bytes;
+    if (bytes_lent.empty()) return;
+    // a page that another part begins or ends in stays
+    char* const before = page_of(bytes_lent.data() - 1);
+    give_back_pages(before + ::sysconf(_SC_PAGESIZE), page_of(bytes_lent.data() + bytes_lent.size()));
   }
 };
 
@@ -105,13 +112,14 @@ c10::Storage mapped_file::storage(const std::shared_ptr<const mapped_file>& file
                "offsets in a file are checked before memory is made of them");
   const std::string_view part = file->bytes_.substr(offset, count);
   if (!file->is_aligned(offset, alignment)) {
-    c10::Storage copy(c10::Storage::use_byte_size_t(), count, c10::GetDefaultCPUAllocator(), false);
+    c10::Storage copy(c10::Storage::use_byte_size_t(), static_cast<std::int64_t>(count), c10::GetDefaultCPUAllocator(),
+                      false);
     if (count > 0) copy_and_leave(static_cast<char*>(copy.mutable_data()), part);
     return copy;
   }
   c10::DataPtr data(const_cast<char*>(part.data()), new lent_part{file, part}, &lent_part::give_back,
                     c10::DeviceType::CPU);
-  return {c10::Storage::use_byte_size_t(), count, std::move(data), nullptr, false};
+  return {c10::Storage::use_byte_size_t(), static_cast<std::int64_t>(count), std::move(data), nullptr, false};
 }
 
 }  // namespace troupe

@@ -126,7 +126,8 @@ class zip_weights {
 
   expected<c10::Storage> unpack(const zip_entry& entry) {
     if (!reading_.take(entry.bytes)) return too_large(entry);
-    c10::Storage made(c10::Storage::use_byte_size_t(), entry.bytes, c10::GetDefaultCPUAllocator(), false);
+    c10::Storage made(c10::Storage::use_byte_size_t(), static_cast<std::int64_t>(entry.bytes),
+                      c10::GetDefaultCPUAllocator(), false);
     char* to = static_cast<char*>(made.mutable_data());
     const auto read = read_zip_entry(stream_, entry, [&](std::string_view piece) {
       std::memcpy(to, piece.data(), piece.size());
