@@ -119,7 +119,7 @@ c10::Storage mapped_file::storage(const std::shared_ptr<const mapped_file>& file
   }
   c10::DataPtr data(const_cast<char*>(part.data()), new lent_part{file, part}, &lent_part::give_back,
                     c10::DeviceType::CPU);
-  return {c10::Storage::use_byte_size_t(), static_cast<std::int64_t>(count), std::move(data), nullptr, false};
+  return {c10::Storage::use_byte_size_t(), count, std::move(data), nullptr, false};
 }
 
 }  // namespace troupe
