@@ -29,12 +29,13 @@ using state_dict = std::vector<named_tensor>;
 /// "module" or "net", as checkpoints of a training have it; other members are left out. The prefixes "module." and
 /// "_orig_mod." that wrappers put before every name are taken off. nn.Parameter counts as its tensor.
 ///
-/// Tensors are views of the mapped file, so that memory is used for those that are read (mapped_file.hpp). Reading
-/// takes at most twice the file's directory of names and 64 MiB beside them.
+/// Tensors are views of the mapped file, so that memory is used for those that are read (mapped_file.hpp); those of the
+/// older format are copied, as they are not aligned. Reading takes at most twice the file and 64 MiB of memory.
 ///
-/// Errors name the file and the key: E0201 does not exist, E0203 truncated, E0207 no such file, with what it is
-/// instead, E0210 cannot be read or contradicts itself, E0212 a pickle that calls something else than what rebuilds
-/// tensors, E0213 checksums, E0214 beyond limits. Any thread.
+/// Errors name the file and the key: E0201 does not exist, E0203 truncated, E0205 the tar format of PyTorch 0.1, E0206
+/// a git-lfs pointer, E0207 no weights, with what it is instead, E0210 cannot be read or contradicts itself, E0212 a
+/// call of something else than what rebuilds tensors, E0213 checksums (of pickles and packed entries), E0214 beyond
+/// limits, E0217 a tensor that is not read, such as a quantized one. Any thread.
 ///
 /// `locate` says where a file is that belongs to the weights, for a program that keeps copies; each is named as it
 /// stands in the folder.

@@ -135,7 +135,7 @@ class legacy_weights {
     region& at = regions_.at(asked.key);
     const std::string key(asked.key);
     if (!at.is_found) return reading_.damaged("it lacks the storage " + key);
-    if (!at.memory) at.memory = TROUPE_TRY(reading_.storage(at.offset, asked.bytes(), c10::elementSize(at.type), key));
+    if (!at.memory) at.memory = TROUPE_TRY(reading_.storage(at.offset, asked.bytes(), asked.alignment, key));
     return *at.memory;
   }
 

@@ -43,22 +43,21 @@ expected<void> check_kind(const std::filesystem::path& file, const struct stat& 
               "write the weights to a file first");
 }
 
-/// The begin of the page that has this byte.
-char* page_of(const char* byte) {
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  return const_cast<char*>(byte) - reinterpret_cast<std::uintptr_t>(byte) % page;
+/// Gives the memory of whole pages back that were read: another read takes them from the file again.
+void leave_pages(std::string_view bytes) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(bytes.data()) % page) % page;
+  if (bytes.size() < before + page) return;
+  const std::size_t whole = (bytes.size() - before) / page * page;
+  ::madvise(const_cast<char*>(bytes.data() + before), whole, MADV_DONTNEED);
 }
 
-void give_back_pages(char* begin, const char* end) {
-  if (begin < end) ::madvise(begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED);
-}
-
-/// Copies, and gives back each page that was read: a copy must not take its memory twice.
+/// A copy must not take its memory twice.
 void copy_and_leave(char* to, std::string_view from) {
   while (!from.empty()) {
     const std::string_view piece = from.substr(0, copied_bytes);
     std::memcpy(to, piece.data(), piece.size());
-    give_back_pages(page_of(piece.data()), piece.data() + piece.size());
+    leave_pages(piece);
     to += piece.size();
     from.remove_prefix(piece.size());
   }
@@ -72,11 +71,7 @@ struct lent_part {
   /// When the last tensor in it is gone, so are its pages: packed weights must not take their memory twice.
   static void give_back(void* given) {
     const std::unique_ptr<lent_part> part(static_cast<lent_part*>(given));
-    const std::string_view bytes_lent = part->bytes;
-    if (bytes_lent.empty()) return;
-    // a page that another part begins or ends in stays
-    char* const before = page_of(bytes_lent.data() - 1);
-    give_back_pages(before + ::sysconf(_SC_PAGESIZE), page_of(bytes_lent.data() + bytes_lent.size()));
+    leave_pages(part->bytes);
   }
 };
 

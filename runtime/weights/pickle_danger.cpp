@@ -18,25 +18,17 @@ constexpr std::array modules{
     danger{"nt", "reaches the operating system"},
     danger{"sys", "reaches into the interpreter"},
     danger{"subprocess", "starts programs"},
-    danger{"commands", "starts programs"},
-    danger{"popen2", "starts programs"},
     danger{"pty", "starts programs"},
     danger{"multiprocessing", "starts programs"},
     danger{"webbrowser", "starts programs"},
-    danger{"antigravity", "starts programs"},
     danger{"pip", "starts programs"},
     danger{"runpy", "runs code"},
-    danger{"code", "runs code"},
-    danger{"codeop", "runs code"},
     danger{"pdb", "runs code"},
     danger{"bdb", "runs code"},
     danger{"timeit", "runs code"},
     danger{"cProfile", "runs code"},
-    danger{"profile", "runs code"},
-    danger{"trace", "runs code"},
     danger{"doctest", "runs code"},
     danger{"importlib", "imports code"},
-    danger{"imp", "imports code"},
     danger{"pkgutil", "imports code"},
     danger{"zipimport", "imports code"},
     danger{"ctypes", "calls machine code"},
@@ -54,9 +46,13 @@ constexpr std::array modules{
     danger{"pickle", "reads another pickle"},
     danger{"_pickle", "reads another pickle"},
     danger{"cPickle", "reads another pickle"},
-    danger{"dill", "runs code"},
-    danger{"cloudpickle", "runs code"},
-    danger{"joblib", "runs code"},
+};
+
+/// Programs have folders of these names, too.
+constexpr std::array modules_alone{
+    danger{"code", "runs code"},   danger{"codeop", "runs code"},         danger{"profile", "runs code"},
+    danger{"trace", "runs code"},  danger{"commands", "starts programs"}, danger{"popen2", "starts programs"},
+    danger{"imp", "imports code"},
 };
 
 constexpr std::array builtins{
@@ -83,6 +79,9 @@ std::string_view danger_of(std::string_view module, std::string_view name) {
   if (module == "builtins" || module == "__builtin__") {
     const auto* found = std::ranges::find(builtins, name.substr(0, name.find('.')), &danger::name);
     return found == builtins.end() ? std::string_view() : found->does;
+  }
+  if (const auto* alone = std::ranges::find(modules_alone, module, &danger::name); alone != modules_alone.end()) {
+    return alone->does;
   }
   const auto* found = std::ranges::find(modules, module.substr(0, module.find('.')), &danger::name);
   return found == modules.end() ? std::string_view() : found->does;

@@ -121,7 +121,7 @@ class tensor_reader {
     if (arguments.size() < (has_type ? type_place + 1 : 4)) return wrong("has too few arguments");
     if (arguments[0].what != kind::outside) return wrong("has no storage");
     TROUPE_TRY(check_metadata(arguments, has_type));
-    const pickled_storage storage = TROUPE_TRY(storage_in(reading_, values_, arguments[0]));
+    pickled_storage storage = TROUPE_TRY(storage_in(reading_, values_, arguments[0]));
     c10::ScalarType type = storage.type;
     if (has_type) {
       const pickled& named = arguments[type_place];
@@ -139,6 +139,7 @@ class tensor_reader {
     const auto sizes = TROUPE_TRY(counts(arguments[2]));
     const auto strides = TROUPE_TRY(counts(arguments[3]));
     TROUPE_TRY(check_extent(offset, sizes, strides, storage.bytes() / c10::elementSize(type), c10::elementSize(type)));
+    storage.alignment = c10::elementSize(type);
     c10::Storage memory = TROUPE_TRY(find_(storage));
     if (reinterpret_cast<std::uintptr_t>(memory.data()) % std::min<std::size_t>(c10::elementSize(type), 8) != 0) {
       return reading_.unsupported("the tensor " + name_ + " shares memory with one of another type",

@@ -20,6 +20,8 @@ struct pickled_storage {
   std::string_view key;
   c10::ScalarType type = c10::ScalarType::Byte;
   std::uint64_t elements = 0;
+  /// Where its memory must begin: a multiple of the size of the tensor's elements.
+  std::uint64_t alignment = 1;
   [[nodiscard]] std::uint64_t bytes() const { return elements * c10::elementSize(type); }
 };
 

@@ -29,18 +29,20 @@ class sharded_weights {
     state_dict dict;
     dict.reserve(map->size());
     for (const auto& [key, file] : *map) {
-      auto& shard = TROUPE_TRY(shard_of(file)).get();
-      const auto found = shard.find(key);
-      if (found == shard.end()) {
-        return index_.damaged("it says that the tensor " + key + " is in " + file + ", which does not have it");
-      }
+      shard& from = TROUPE_TRY(shard_of(file)).get();
+      const auto found = from.find(key);
+      if (found == from.end()) return lacks(key, file);
       dict.push_back({key, std::move(found->second)});
-      shard.erase(found);
+      from.erase(found);
     }
     return dict;
   }
 
  private:
+  [[nodiscard]] tl::unexpected<error> lacks(const std::string& key, const std::string& file) const {
+    return index_.damaged("it says that the tensor " + key + " is in " + file + ", which does not have it");
+  }
+
   using shard = std::unordered_map<std::string, at::Tensor>;
 
   expected<std::reference_wrapper<shard>> shard_of(const std::string& name) {

@@ -116,10 +116,9 @@ class zip_weights {
                               " bytes, and its objects say " + std::to_string(asked.bytes()));
     }
     if (const auto known = storages_.find(entry); known != storages_.end()) return known->second;
-    c10::Storage made =
-        entry->packed
-            ? TROUPE_TRY(unpack(*entry))
-            : TROUPE_TRY(reading_.storage(entry->offset, entry->bytes, c10::elementSize(asked.type), entry->name));
+    c10::Storage made = entry->packed
+                            ? TROUPE_TRY(unpack(*entry))
+                            : TROUPE_TRY(reading_.storage(entry->offset, entry->bytes, asked.alignment, entry->name));
     storages_.emplace(entry, made);
     return made;
   }
