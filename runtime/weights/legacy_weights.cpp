@@ -132,9 +132,13 @@ class legacy_weights {
   }
 
   expected<c10::Storage> storage_of(const pickled_storage& asked) {
-    region& at = regions_.at(asked.key);
     const std::string key(asked.key);
-    if (!at.is_found) return reading_.damaged("it lacks the storage " + key);
+    const auto found = regions_.find(asked.key);
+    if (found == regions_.end() || !found->second.is_found) return reading_.damaged("it lacks the storage " + key);
+    region& at = found->second;
+    // The names in a mapped file may have changed since they were listed.
+    if (at.type != asked.type || at.elements != asked.elements)
+      return reading_.damaged("the storage " + key + " changes");
     if (!at.memory) at.memory = TROUPE_TRY(reading_.storage(at.offset, asked.bytes(), asked.alignment, key));
     return *at.memory;
   }
