@@ -38,8 +38,8 @@ struct llama_sizes {
   bool has_query_bias = false;  ///< and of keys and values
   bool has_output_bias = false;
   bool has_inner_bias = false;
-  std::vector<std::optional<std::int64_t>> windows;  ///< by layer
-  at::Tensor frequencies;
+  std::vector<std::optional<std::int64_t>> windows = {};  ///< by layer
+  at::Tensor frequencies = {};
 };
 
 constexpr std::int64_t head_size_max = 65536;

@@ -94,10 +94,10 @@ tensor_value network::if_given(tensor_value input, const std::function<tensor_va
   tensor_value const is_given = call("__isnot__", {input, none()});
   torch::jit::Node* const choice = graph.insertNode(graph.create(c10::prim::If, {is_given}, 1));
   {
-    const torch::jit::WithInsertPoint inside(choice->addBlock());
+    const torch::jit::WithInsertPoint here(choice->addBlock());
     choice->blocks()[0]->registerOutput(given(call("_unwrap_optional", {input})));
   }
-  const torch::jit::WithInsertPoint inside(choice->addBlock());
+  const torch::jit::WithInsertPoint here(choice->addBlock());
   choice->blocks()[1]->registerOutput(absent());
   choice->output()->setType(c10::TensorType::get());
   return choice->output();
