@@ -11,6 +11,10 @@ const std::map<std::string, named_builder>& named() {
   static const auto all = [] {
     std::map<std::string, named_builder> table;
     add_resnets(table);
+    add_efficient_nets(table);
+    add_efficient_nets_lite(table);
+    add_mobile_nets(table);
+    add_vision_transformers(table);
     return table;
   }();
   return all;
@@ -23,6 +27,7 @@ const std::map<std::string, configured_builder>& configured() {
     add_distilbert(table);
     add_gpt2(table);
     add_llamas(table);
+    add_vit(table);
     return table;
   }();
   return all;

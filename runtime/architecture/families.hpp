@@ -17,6 +17,11 @@ using configured_builder = std::function<void(network& net, config_reader& confi
 
 /// What each family of models adds to the tables, by the name for --arch, or by the class in config.json.
 void add_resnets(std::map<std::string, named_builder>& to);
+void add_efficient_nets(std::map<std::string, named_builder>& to);
+void add_efficient_nets_lite(std::map<std::string, named_builder>& to);
+void add_mobile_nets(std::map<std::string, named_builder>& to);
+void add_vision_transformers(std::map<std::string, named_builder>& to);
+void add_vit(std::map<std::string, configured_builder>& to);
 void add_berts(std::map<std::string, configured_builder>& to);
 void add_distilbert(std::map<std::string, configured_builder>& to);
 void add_gpt2(std::map<std::string, configured_builder>& to);

@@ -54,4 +54,9 @@ tensor_value first_rows(network& net, const std::string& name, tensor_value indi
   return net.call("narrow", {table, 0, 0, net.call("size", {indices, 1})});
 }
 
+std::int64_t classes_of(network& net, const std::string& layer, std::int64_t otherwise) {
+  const auto sizes = net.weights().sizes_of(layer + ".weight");
+  return sizes && !sizes->empty() ? sizes->front() : otherwise;
+}
+
 }  // namespace troupe

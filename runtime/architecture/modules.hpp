@@ -38,4 +38,7 @@ tensor_value embedding(network& net, const std::string& name, tensor_value indic
 tensor_value first_rows(network& net, const std::string& name, tensor_value indices, std::int64_t count,
                         std::int64_t size);
 
+/// The number of classes: the rows that the weights of the last layer, a Linear of this name, have in the file.
+std::int64_t classes_of(network& net, const std::string& layer, std::int64_t otherwise = 1000);
+
 }  // namespace troupe

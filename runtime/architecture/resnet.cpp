@@ -59,12 +59,6 @@ tensor_value bottleneck(network& net, const std::string& name, tensor_value x, s
   return relu(net, net.call("add", {y, x}));
 }
 
-/// The number of classes that the weights of the last layer have.
-std::int64_t classes_of(network& net, const std::string& layer, std::int64_t otherwise) {
-  const auto sizes = net.weights().sizes_of(layer + ".weight");
-  return sizes && !sizes->empty() ? sizes->front() : otherwise;
-}
-
 void write_image_net(network& net, const image_net_sizes& sizes) {
   tensor_value x = net.input("x");
   x = relu(net, convolution_and_norm(net, "1", x, {.in = 3, .out = 64, .kernel = 7, .stride = 2, .padding = 3}));
