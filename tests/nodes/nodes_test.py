@@ -6,6 +6,8 @@ off in the middle.
 
 nodes_test.py TROUPE SOURCE_DIR [NAME...]
 """
+import array
+import hashlib
 import json
 import os
 import pathlib
@@ -55,6 +57,65 @@ def a_script_in_the_place_of_ssh(nodes):
         send(pid, signal.SIGKILL)
     with within(BEFORE_THE_SILENCE):
         expect_same_bits(run.result(), evaluate_alone("--micro-batch", "8"))
+    expect_nothing_left(nodes)
+
+
+def write_safetensors(file, sizes, seed):
+    """Random numbers of these names and sizes."""
+    drawn, header, numbers = random.Random(seed), {}, b""
+    for name, shape in sizes.items():
+        count = 1
+        for size in shape:
+            count *= size
+        piece = array.array("f", [drawn.uniform(-0.2, 0.2) for _ in range(count)]).tobytes()
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(numbers), len(numbers) + len(piece)]}
+        numbers += piece
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + numbers)
+
+
+def write_model_folder(folder):
+    """A small ViT of transformers, in two files with an index: its configuration, and the names of ViTForImageClassification."""
+    width, inner = 16, 24
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({
+        "architectures": ["ViTForImageClassification"], "hidden_size": width, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "intermediate_size": inner, "image_size": 32, "patch_size": 8}))
+    first = {"vit.embeddings.cls_token": [1, 1, width], "vit.embeddings.position_embeddings": [1, 17, width],
+             "vit.embeddings.patch_embeddings.projection.weight": [width, 3, 8, 8],
+             "vit.embeddings.patch_embeddings.projection.bias": [width]}
+    second = {"vit.layernorm.weight": [width], "vit.layernorm.bias": [width], "classifier.weight": [10, width], "classifier.bias": [10]}
+    square = ["attention.attention.query", "attention.attention.key", "attention.attention.value", "attention.output.dense"]
+    for index, part in enumerate([first, second]):
+        layers = {name: [width, width] for name in square} | {"intermediate.dense": [inner, width], "output.dense": [width, inner]}
+        for name, shape in layers.items():
+            part |= {f"vit.encoder.layer.{index}.{name}.weight": shape, f"vit.encoder.layer.{index}.{name}.bias": shape[:1]}
+        for norm in ("layernorm_before", "layernorm_after"):
+            part |= {f"vit.encoder.layer.{index}.{norm}.{each}": [width] for each in ("weight", "bias")}
+    files = {f"model-{number}.safetensors": part for number, part in enumerate([first, second])}
+    for seed, (name, part) in enumerate(files.items()):
+        write_safetensors(folder / name, part, seed)
+    index = {name: file for file, part in files.items() for name in part}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+
+
+def a_node_that_lacks_the_folder_of_a_model_gets_all_its_files(nodes):
+    """An empty file system lies over the folder there."""
+    folder, cache = nodes.folder / "model", nodes.folder / "cache"
+    write_model_folder(folder)
+    command = [TROUPE, "eval", "--model", str(folder), *RESNET[2:], "--stages", "4", "--json"]
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert alone.returncode == 0, alone.stderr
+    other = nodes.nodes[1]
+    script = nodes.folder / "without"
+    script.write_text(f'#!/bin/sh\n[ $1 = {other.address} ] || exit 1\nshift\n'
+                      f'exec ip netns exec {other.space} unshare --mount sh -c "mount -t tmpfs none {folder} && $*"\n')
+    script.chmod(0o755)
+    run = launch(nodes, 2, ssh=str(script), hosts=nodes.nodes[:2], launcher=["--env", f"TROUPE_CACHE_DIR={cache}"], command=command)
+    expect_same_bits(run.result(), json.loads(alone.stdout))
+    kept = {each.name for each in cache.rglob("*")}
+    for each in folder.iterdir():
+        assert hashlib.sha256(each.read_bytes()).hexdigest() in kept, (each, kept)
     expect_nothing_left(nodes)
 
 
@@ -437,7 +498,8 @@ def devices_of_two_nodes_are_joined_by_nccl(nodes):
 
 
 ALWAYS = [two_nodes_with_two_stages_each, three_nodes_with_three_replicas]
-TESTS = [a_script_in_the_place_of_ssh, a_node_that_does_not_join_leaves_its_stages_to_spare_slots, a_worker_is_killed,
+TESTS = [a_script_in_the_place_of_ssh, a_node_that_lacks_the_folder_of_a_model_gets_all_its_files,
+         a_node_that_does_not_join_leaves_its_stages_to_spare_slots, a_worker_is_killed,
          an_agent_is_killed_and_a_spare_node_takes_its_stages, an_agent_is_killed_and_no_slot_is_left, a_run_may_shrink,
          the_network_of_a_node_is_cut, a_connection_is_half_open, a_node_is_slow,
          an_activation_takes_longer_than_lost_work_is_waited_for, a_node_is_cut_off_and_returns,
