@@ -22,5 +22,17 @@ TEST(known_answers, resnet20_on_cifar10) {
           {{2, 1, 64, 1, by_layer}, {15, 2, 64, 1, by_layer}, {4, 1, 999, 2, as_it_is}, {1, 1, 999, 2, as_it_is}}, 2));
 }
 
+TEST(known_answers, resnet20_on_cifar10_from_published_weights) {
+  check({"",
+         "cifar10:" + (full_data_dir() / "cifar10/test_batch.bin").string(),
+         "cross_entropy",
+         8103,
+         0.8787963,
+         {748, 775, 680, 700, 905, 709, 873, 841, 929, 943},
+         "resnet20-cifar",
+         (data_dir() / "cifar10/resnet20.th").string()},
+        some_of<layout>({{2, 1, 64, 1, by_layer}, {4, 2, 64, 1, by_layer}, {1, 1, 999, 2, as_it_is}}, 1));
+}
+
 }  // namespace
 }  // namespace troupe::testing

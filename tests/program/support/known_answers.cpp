@@ -36,6 +36,8 @@ void check(const known_answer& known, const std::vector<layout>& layouts) {
                                       << static_cast<int>(each.optimize));
     eval_options options;
     options.model = known.model;
+    options.arch = known.arch;
+    options.weights = known.weights;
     options.data = known.data;
     options.metrics = {"accuracy", "per_class_accuracy", known.loss};
     options.stages = each.stages;

@@ -26,6 +26,9 @@ struct known_answer {
   std::uint64_t correct;
   double mean_loss;
   std::vector<std::uint64_t> correct_by_class;
+  /// In place of the model.
+  std::string arch = {};
+  std::string weights = {};
 };
 
 /// Evaluates the 10,000 samples of `known` once per layout: counts and mean must be the known ones, and sums of layouts
