@@ -63,6 +63,10 @@ std::optional<channel_map> read_normalisation(const Node& node, const weighted_l
   const auto variance = per_channel(node.input(4), layer, 1);
   const auto epsilon = constant_number(node.input(*at));
   if (!gamma || !beta || !mean || !variance || !epsilon) return std::nullopt;
+  // of weights that other layers have as well, some may be there and others not
+  for (const auto& each : {gamma, beta, mean, variance}) {
+    if (each->is_meta()) return channel_map{*each, *each, true};
+  }
   const at::Tensor factor = *gamma / (*variance + *epsilon).sqrt();
   return channel_map{factor, *beta - *mean * factor, true};
 }
@@ -93,11 +97,14 @@ std::optional<channel_map> read_arithmetic(const Node& node, const Value* output
   if (is_swapped && (is_quotient || is_difference)) return std::nullopt;
   const auto constant = broadcast_constant(node.input(is_swapped ? 0 : 1), layer, rank);
   if (!constant) return std::nullopt;
+  if (!is_product && !is_quotient && (node.inputs().size() != 3 || constant_number(node.input(2)) != 1)) {
+    return std::nullopt;
+  }
+  if (constant->is_meta()) return channel_map{*constant, *constant};
   const at::Tensor ones = at::ones({layer.channels()}, at::kDouble);
   const at::Tensor zeros = at::zeros_like(ones);
   if (is_product) return channel_map{*constant, zeros};
   if (is_quotient) return channel_map{ones / *constant, zeros};
-  if (node.inputs().size() != 3 || constant_number(node.input(2)) != 1) return std::nullopt;
   return channel_map{ones, is_sum ? *constant : -*constant};
 }
 

@@ -86,7 +86,8 @@ std::optional<weighted_layer> read_weighted_layer(const Node& node) {
 std::optional<weighted_layer> scaled(const weighted_layer& layer, const at::Tensor& factor, const at::Tensor& shift) {
   weighted_layer made = layer;
   const at::ScalarType type = layer.weight.scalar_type();
-  if (layer.weight.is_meta() || factor.is_meta() || shift.is_meta()) {
+  const bool is_bias_meta = layer.bias.defined() && layer.bias.is_meta();
+  if (layer.weight.is_meta() || is_bias_meta || factor.is_meta() || shift.is_meta()) {
     made.weight = layer.weight.to(c10::kMeta);
     made.bias = at::empty({layer.channels()}, made.weight.options());
     return made;

@@ -39,13 +39,10 @@ class needed_weights : public ::testing::TestWithParam<std::filesystem::path> {
   void SetUp() override { at::set_num_threads(1); }
 };
 
-/// Cut at every place between two operators, so also in the middle of what the rewrites fold and join.
-TEST_P(needed_weights, give_each_part_the_bits_that_it_has_with_all_weights) {
-  recorded_model model = read_recorded(GetParam());
-  if (model.graph.state) GTEST_SKIP() << "a model with a state is not cut";
-  const std::vector<at::Tensor> inputs = model.batches.front().in;
+/// Cuts at every place between two operators, so also in the middle of what the rewrites fold and join.
+void compare_at_every_place(operator_graph model, const std::vector<at::Tensor>& inputs) {
   const c10::InferenceMode inference;
-  const layered_graph plain(std::move(model.graph), layer_unit::operators);
+  const layered_graph plain(std::move(model), layer_unit::operators);
   const std::size_t end = plain.layers().size();
   std::size_t parts = 0;
   std::size_t lacking = 0;
@@ -66,8 +63,34 @@ TEST_P(needed_weights, give_each_part_the_bits_that_it_has_with_all_weights) {
   EXPECT_LE(lacking * 4, parts) << lacking << " of " << parts << " parts had to read all weights";
 }
 
+TEST_P(needed_weights, give_each_part_the_bits_that_it_has_with_all_weights) {
+  recorded_model model = read_recorded(GetParam());
+  if (model.graph.state) GTEST_SKIP() << "a model with a state is not cut";
+  compare_at_every_place(std::move(model.graph), model.batches.front().in);
+}
+
 INSTANTIATE_TEST_SUITE_P(models, needed_weights, ::testing::ValuesIn(recorded_models()),
                          [](const auto& info) { return info.param.stem().string(); });
+
+/// Of what is folded together, a part may have some weights and not the others.
+TEST(needed_weights, of_chains_of_layers_and_constants_and_of_weights_that_layers_share) {
+  torch::jit::Module module("Net");
+  module.register_parameter("w", at::rand({6, 6}), false);
+  module.register_parameter("b", at::rand({6}), false);
+  module.register_parameter("c", at::rand({6}), false);
+  for (const char* name : {"k", "m", "v"}) module.register_buffer(name, at::rand({6}) + 1);
+  module.define(R"(
+def forward(self, x):
+    x = torch.div(torch.linear(x, self.w, self.b), self.k)
+    x = torch.add(torch.mul(torch.linear(x, self.w, self.c), self.k), self.m)
+    x = torch.batch_norm(torch.linear(x, self.w), self.b, self.c, self.m, self.v, False, 0.1, 1e-5, True)
+    x = torch.batch_norm(torch.linear(x, self.w, self.b), self.k, self.c, self.m, self.v, False, 0.1, 1e-5, True)
+    return torch.relu(torch.sub(x, self.k))
+)");
+  auto lowered = lower_module(module, "net");
+  ASSERT_TRUE(lowered);
+  compare_at_every_place(std::move(*lowered), {at::rand({4, 6})});
+}
 
 std::uint64_t bytes_in_memory(const operator_graph& model) {
   std::uint64_t bytes = 0;
