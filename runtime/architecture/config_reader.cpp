@@ -60,8 +60,8 @@ bool config_reader::flag(std::string_view key, std::optional<bool> otherwise) {
 }
 
 std::string config_reader::choice(std::string_view key, const std::vector<std::string>& choices,
-                                  std::optional<std::string> otherwise) {
-  const std::string value = read<std::string>(key, otherwise, [](const json_part& part) { return part.text(); });
+                                  const std::optional<std::string>& otherwise) {
+  std::string value = read<std::string>(key, otherwise, [](const json_part& part) { return part.text(); });
   if (std::ranges::find(choices, value) == choices.end()) {
     std::string all;
     for (const std::string& each : choices) all += (all.empty() ? "" : ", ") + each;

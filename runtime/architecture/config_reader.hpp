@@ -30,7 +30,7 @@ class config_reader {
   bool flag(std::string_view key, std::optional<bool> otherwise = std::nullopt);
   /// One of `choices`; E0219 names them for another one.
   std::string choice(std::string_view key, const std::vector<std::string>& choices,
-                     std::optional<std::string> otherwise = std::nullopt);
+                     const std::optional<std::string>& otherwise = std::nullopt);
   /// A list of texts; empty where there is none.
   std::vector<std::string> texts(std::string_view key);
   /// Whether the key is there, and not null.
