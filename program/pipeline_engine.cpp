@@ -6,6 +6,7 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/engine_checks.hpp"
+#include "program/engine_state.hpp"
 #include "program/engine_topology.hpp"
 #include "program/launch/process_context.hpp"
 #include "program/run/abandoned_threads.hpp"
@@ -34,6 +35,10 @@ score_content content_of(const loss_request& request) {
   return request.compute_loss ? score_content::loss_and_outputs : score_content::outputs;
 }
 
+bool has_ended(const std::shared_future<call_outcome>& call) {
+  return call.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
+}
+
 /// An undefined tensor is no sample.
 named_tensors sample_of(const named_tensors& given) {
   const bool is_defined = std::ranges::all_of(given, [](const auto& each) { return each.second.defined(); });
@@ -41,47 +46,6 @@ named_tensors sample_of(const named_tensors& given) {
 }
 
 }  // namespace
-
-struct pipeline_engine::impl {
-  explicit impl(checked_run made) : checked(std::move(made)) {}
-  /// Its threads are resolved.
-  checked_run checked;
-  std::optional<model_source> model;
-  /// How results show the options.
-  eval_options config;
-  pipeline_engine_options options;
-  loss_function loss;
-  /// The log of its options, with the thread that delivers it from create() to the end.
-  std::optional<run_log> log;
-  std::shared_ptr<hook_caller> caller;
-  /// An evaluation is under way whose hook gets the log in place of stderr.
-  std::shared_ptr<std::atomic<bool>> is_hook_in_place = std::make_shared<std::atomic<bool>>(false);
-  started_run stages;
-  /// Guards what request_stop() finds.
-  std::mutex mutex;
-  evaluation_run* evaluating = nullptr;
-
-  impl(const impl&) = delete;
-  impl& operator=(const impl&) = delete;
-  ~impl() {
-    stages.running.reset();  // workers may print until their end
-    log.reset();             // the hooks' thread tells of repeats that are left
-    if (caller) caller->finish(limits::hooks_finish_time);
-  }
-
-  void deliver_log();
-  /// `of`: its own run, or that with other metrics.
-  [[nodiscard]] expected<run_result> evaluate(const checked_run& of, const data_choice& choice, evaluation_hooks hooks,
-                                              std::optional<std::vector<std::string>> told = std::nullopt);
-  [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<loss_fold>& fold,
-                                            const std::shared_ptr<iterator_source>& source,
-                                            const eval_batch_options& call) const;
-  [[nodiscard]] expected<run_result> run_noted(evaluation_run& run, bool is_hook_alone);
-  void set_evaluating(evaluation_run* run) {
-    const std::lock_guard lock(mutex);
-    evaluating = run;
-  }
-};
 
 /// Between calls, too: the thread of a call takes records only for its hook.
 void pipeline_engine::impl::deliver_log() {
@@ -158,7 +122,7 @@ call_ticket_ptr pipeline_engine::impl::make_ticket(const std::shared_ptr<loss_fo
 
 class eval_future::state {
  public:
-  state(std::future<call_outcome> outcome, eval_batch_options options, std::shared_ptr<loss_fold> fold,
+  state(std::shared_future<call_outcome> outcome, eval_batch_options options, std::shared_ptr<loss_fold> fold,
         std::shared_ptr<iterator_source> source, call_ticket_ptr ticket, std::weak_ptr<running_topology> running,
         const pipeline_engine_options& engine)
       : outcome_(std::move(outcome)),
@@ -184,7 +148,7 @@ class eval_future::state {
       if (const auto running = running_.lock()) running->cancel(ticket_, late);
       return tl::make_unexpected(late);
     }
-    const call_outcome outcome = outcome_.get();
+    const call_outcome& outcome = outcome_.get();
     if (outcome.cause) {
       const auto running = running_.lock();
       return tl::make_unexpected(after_faults(*outcome.cause, running ? running->faults() : nullptr));
@@ -226,7 +190,7 @@ class eval_future::state {
   }
 
   std::optional<error> refused_;
-  std::future<call_outcome> outcome_;
+  std::shared_future<call_outcome> outcome_;
   call_ticket_ptr ticket_;
   std::weak_ptr<running_topology> running_;
   eval_batch_options options_;
@@ -250,6 +214,7 @@ bool eval_future::ready() const {
 expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source model, std::string name,
                                                                   pipeline_engine_options options, loss_function loss) {
   const process_context& process = process_context::of_this_process();
+  if (!process.state_file.empty()) model = model.with_state(nullptr, process.state_file);
   const topology what = topology_of(model, options);
   run_request request{.what = what,
                       .options = options.run,
@@ -267,6 +232,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   auto log = TROUPE_TRY(run_log::open(options.run.log));
   state->caller = TROUPE_TRY(hook_caller::start(log.attach({})));
   const log_function to_log = [to = state->caller](log_record record) { to->put(std::move(record)); };
+  state->fingerprint = state->checked.fingerprint();
   auto stages = TROUPE_TRY(start_stages(state->checked, request.first, 0, to_log, {}));
   if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(stages);
   state->model = std::move(model);
@@ -274,6 +240,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   state->log = std::move(log);
   state->options = std::move(options);
   state->loss = std::move(loss);
+  state->first = std::move(request.first);
   state->stages = std::move(stages);
   state->deliver_log();
   return std::unique_ptr<pipeline_engine>(new pipeline_engine(std::move(state)));
@@ -324,7 +291,9 @@ eval_future pipeline_engine::eval_batch_async(data_iterator data, eval_batch_opt
   auto fold = std::make_shared<loss_fold>();
   auto source = std::make_shared<iterator_source>(std::move(from), transform_, count, options.constant_batches);
   auto ticket = impl_->make_ticket(fold, source, options);
-  auto outcome = impl_->stages.running->submit(ticket);
+  std::shared_future<call_outcome> outcome = impl_->stages.running->submit(ticket).share();
+  std::erase_if(impl_->open_calls, [](const auto& each) { return has_ended(each); });
+  impl_->open_calls.push_back(outcome);
   return eval_future{std::make_unique<eval_future::state>(std::move(outcome), options, std::move(fold),
                                                           std::move(source), std::move(ticket), impl_->stages.running,
                                                           impl_->options)};
@@ -356,6 +325,7 @@ void pipeline_engine::request_stop(stop_kind kind) noexcept {
 }
 
 expected<std::vector<trace_event>> pipeline_engine::finish() {
+  impl_->is_finished = true;
   running_topology& running = *impl_->stages.running;
   if (!running.stop(stop_mode::drain, limits::stop_timeout)) {
     add_abandoned_thread();

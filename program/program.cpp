@@ -52,7 +52,11 @@ process_context find_context() {
   const auto probes = take_probe_environment();
   if (!probes) end_worker(probes.error());
   made.is_probe = probes->has_value();
-  if (*worker || *probes) tell_starter_errors();
+  if (*worker || *probes) {
+    tell_starter_errors();
+    if (const char* file = std::getenv(state_variable)) made.state_file = file;
+    ::unsetenv(state_variable);
+  }
   made.spans_nodes = *launch || (*worker && (*worker)->network != 0) || (*probes && (*probes)->spans_nodes);
   if (!*launch) return made;
   auto open = launched_nodes::open(**launch, std::make_shared<tensor_codec>());

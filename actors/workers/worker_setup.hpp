@@ -58,6 +58,8 @@ struct worker_setup {
   host_place home = {};
   /// What workers of this host are copied from; null: they are executed.
   std::shared_ptr<fork_server> from = nullptr;
+  /// Variables that workers of this host have besides.
+  std::vector<std::pair<std::string, std::string>> environment = {};
   /// The pages of those engines of this process that have a neighbour in another process: the loader and local stages.
   std::map<stage_address, shared_page> local_pages = {};
   /// The options that the user has given. Workers have the same time-out: worker_description::silence_timeout.

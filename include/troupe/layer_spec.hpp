@@ -15,14 +15,21 @@
 
 namespace troupe {
 
+/// A parameter or buffer of a layer.
+struct layer_tensor {
+  std::string name;  ///< within the layer: "weight"; its position where the object has no named_parameters()
+  at::Tensor tensor;
+  bool is_buffer = false;
+};
+
 /// A built layer. The replicas of a pipeline share it: several threads call forward() at a time, so it must not write
 /// its own state (modules in eval mode do not).
 struct built_layer {
   std::function<at::Tensor(const at::Tensor& input)> forward;
   /// Number of trainable parameters. A tied module counts at its first place only.
   std::uint64_t trainable = 0;
-  /// Weights and buffers.
-  std::vector<at::Tensor> tensors = {};
+  /// Parameters and buffers, with distinct names.
+  std::vector<layer_tensor> tensors = {};
   /// Casts weights and buffers; null for a module without to().
   std::function<void(c10::ScalarType)> cast = nullptr;
   /// Moves weights and buffers to a device; null for a module without to().
@@ -64,12 +71,18 @@ class layer_spec {
     bind_ = [forward](const std::shared_ptr<void>& module) {
       built_layer made;
       const auto held = std::static_pointer_cast<Holder>(module);
-      for (const at::Tensor& each : (*held)->parameters()) {
-        if (each.requires_grad()) made.trainable += static_cast<std::uint64_t>(each.numel());
-        made.tensors.push_back(each);
+      if constexpr (requires {
+                      (*held)->named_parameters();
+                      (*held)->named_buffers();
+                    }) {
+        for (const auto& each : (*held)->named_parameters()) made.tensors.push_back({each.key(), each.value()});
+        for (const auto& each : (*held)->named_buffers()) made.tensors.push_back({each.key(), each.value(), true});
+      } else {
+        for (const at::Tensor& each : (*held)->parameters())
+          made.tensors.push_back({std::to_string(made.tensors.size()), each});
       }
-      if constexpr (requires { (*held)->buffers(); }) {
-        for (const at::Tensor& each : (*held)->buffers()) made.tensors.push_back(each);
+      for (const layer_tensor& each : made.tensors) {
+        if (each.tensor.requires_grad()) made.trainable += static_cast<std::uint64_t>(each.tensor.numel());
       }
       if constexpr (requires(c10::ScalarType dtype) { (*held)->to(dtype); }) {
         made.cast = [held](c10::ScalarType dtype) { (*held)->to(dtype); };

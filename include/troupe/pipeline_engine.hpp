@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <troupe/checkpoint.hpp>
 #include <troupe/data_set.hpp>
 #include <troupe/error.hpp>
 #include <troupe/evaluator.hpp>
@@ -17,6 +19,7 @@
 #include <troupe/options.hpp>
 #include <troupe/pipeline_module.hpp>
 #include <troupe/result.hpp>
+#include <troupe/weights.hpp>
 
 namespace troupe {
 
@@ -180,6 +183,30 @@ class pipeline_engine {
   /// Any thread may call this. Ends all open calls, and the engine takes more. evaluate() gives a partial result;
   /// eval_batch() finishes all in flight, whatever the kind, and sets eval_output::stopped.
   void request_stop(stop_kind kind) noexcept;
+
+  /// Parameters and buffers by the names of the model's state dict, in its order, in options.dtype; of layers in code
+  /// "INDEX.NAME", such as "3.weight". They share no memory with the stages. E0617 where the model's file has changed
+  /// since create().
+  [[nodiscard]] expected<state_dict> module_state_dict();
+  /// Gives the model other weights: `weights` in the types of its own. The calls that are open end before, the stages
+  /// stop and start again, and later calls have the new weights, also in workers that replace dead ones. Without
+  /// `strict`, weights that are missing stay as they are, and names that the model does not have are left out; with it
+  /// they are E0218, as sizes that differ always are. E0104 with a journal or over the nodes of a launch; E0606 behind
+  /// finish(). After an error the engine has the weights it had. A trace has the events since the last load.
+  [[nodiscard]] expected<void> load_module_state_dict(const state_dict& weights, bool strict = true);
+
+  /// Saves a checkpoint as DeepSpeed does, one file for each layer, in the folder dir/tag, and names the tag in
+  /// dir/latest (docs/weights.md). A tag that exists is replaced as a whole. A process that is killed meanwhile leaves
+  /// the old checkpoint or the new one. Errors: E0103 a tag that is no plain name of a file, or a name in the state
+  /// that DeepSpeed uses itself; E0611 it cannot be written; E0217 a tensor that torch.save has no type for; those of
+  /// module_state_dict().
+  [[nodiscard]] expected<void> save_checkpoint(const std::filesystem::path& dir, const std::string& tag,
+                                               const client_state& state = {});
+  /// Loads a checkpoint that this function's counterpart or DeepSpeed has saved, whatever its number of stages. The
+  /// empty tag is the one in dir/latest. Errors: E0201 no such tag; E0217 a model axis; load_weights();
+  /// load_module_state_dict(), which name the layer.
+  [[nodiscard]] expected<loaded_checkpoint> load_checkpoint(const std::filesystem::path& dir,
+                                                            const std::string& tag = {}, bool strict = true);
 
   /// Waits for the open calls, stops the stages, and gives the trace if the options asked for one. Later calls are
   /// refused. E0609 for a stage that does not come back. A second call changes nothing.

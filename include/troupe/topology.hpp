@@ -18,6 +18,7 @@
 #include <troupe/model.hpp>
 #include <troupe/options.hpp>
 #include <troupe/stage_function.hpp>
+#include <troupe/weights.hpp>
 
 namespace troupe {
 
@@ -138,9 +139,15 @@ class model_source {
   [[nodiscard]] expected<std::string> identity(const cut_options& options, const std::string& pipeline) const;
   /// The file; `otherwise` for a model in memory.
   [[nodiscard]] std::string name_or(const std::string& otherwise) const;
+  /// The same model with other weights: all of its table, by name. Where `state` is null, `file` holds them; else it is
+  /// the file in which worker processes find them, empty where there are none.
+  [[nodiscard]] model_source with_state(std::shared_ptr<const state_dict> state, std::string file) const;
+  [[nodiscard]] const std::string& state_file() const noexcept { return state_file_; }
 
  private:
   alternatives from_;
+  std::shared_ptr<const state_dict> state_;
+  std::string state_file_;
 };
 
 /// A name (make_metric), or a metric of your own.

@@ -62,8 +62,11 @@ expected<void> save_weights(const std::filesystem::path& file, const state_dict&
 struct model_with_weights {
   std::string arch = {};   ///< "resnet20-cifar"
   std::string model = {};  ///< a file of TorchScript or torch.export
-  /// A file or folder for load_weights().
+  /// A file or folder for load_weights(); or the folder of a checkpoint of a pipeline, whose layers are those of the
+  /// model between modules (docs/weights.md).
   std::string weights;
+  /// Of a checkpoint; empty: the one that the file `latest` names.
+  std::string tag = {};
   /// Takes weights with tensors that no layer needs. Those of a `model` that the file lacks then stay as they are.
   /// Without it both are E0218.
   bool not_strict = false;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "runtime/process/worker_environment.hpp"
 
@@ -9,6 +10,9 @@ namespace troupe {
 
 class launched_nodes;
 class fork_server;
+
+/// The variable that tells the worker and try-out processes of an engine the file with the weights that it has loaded.
+inline constexpr const char* state_variable = "TROUPE_STATE";
 
 /// What this process is to the runs of its program: their driver, a worker, or the process that tries a run out. The
 /// constructor of troupe::program finds out and tells, once. Public functions whose signature has no place for it
@@ -21,6 +25,8 @@ struct process_context {
   std::optional<worker_environment> worker = std::nullopt;
   /// The try-out process.
   bool is_probe = false;
+  /// In these two: the file with the weights that the engine has loaded; empty: the model has its own.
+  std::string state_file = {};
   /// The run has several nodes: in a driver that a launcher has started, in its try-out process and in its workers.
   /// They compare files by content then, as times of change differ from node to node.
   bool spans_nodes = false;

@@ -55,6 +55,7 @@ expected<run_hosts> open_hosts(launched_nodes* launch, const wiring_plan& plan, 
   if (launch != nullptr) return launch->open_hosts(plan, workers, std::move(log));
   return local_host::create({.times = {workers.asked.timeout},
                              .log = std::move(log),
+                             .environment = workers.environment,
                              .from = workers.from,
                              .around_link = workers.faults ? workers.faults->around_links() : nullptr})
       .map([](std::shared_ptr<local_host>&& made) {

@@ -82,15 +82,13 @@ std::vector<layer_weight> layered_model::weights() const {
 }
 
 std::vector<at::Tensor> layered_model::tensors() const {
-  torch::jit::Graph& graph = *plain_->model().graph;
   std::vector<at::Tensor> all;
-  for (const torch::jit::Node* step : steps_of(graph)) {
-    each_constant(*step, [&](const at::Tensor& one) {
-      if (plain_->model().weights.find(one) != nullptr) all.push_back(one);
-    });
-  }
-  const std::vector<at::Tensor> of_code = tensors_of_code_layers(graph);
-  all.insert(all.end(), of_code.begin(), of_code.end());
+  const auto see = [&](const at::Tensor& one) {
+    if (plain_->model().weights.find(one) != nullptr) all.push_back(one);
+  };
+  for (const torch::jit::Node* step : steps_of(*plain_->model().graph)) each_constant(*step, see);
+  if (!has_code_layers(plain_->model())) return all;
+  for (const graph_weight& each : plain_->model().weights) all.push_back(each.tensor);
   return all;
 }
 

@@ -6,9 +6,16 @@
 #include <vector>
 
 #include "program/run/running_topology.hpp"
+#include "runtime/graph/layer_names.hpp"
 #include "runtime/trace/trace_recorder.hpp"
 
 namespace troupe {
+
+/// The table of a model's weights, and their names by layer.
+struct model_weights {
+  graph_weights weights;
+  std::vector<layer_names> layers;
+};
 
 /// A topology that runs and waits for calls. Replicas share weights.
 struct started_run {
@@ -21,6 +28,8 @@ struct started_run {
   std::map<std::string, std::string> bits_depend_on;
   std::vector<std::string> plain_pipelines;
   std::vector<std::string> warnings;
+  /// By pipeline, of models that code has built in this process.
+  std::map<std::string, model_weights> built_weights;
   /// Shared with the futures of calls under way.
   std::shared_ptr<running_topology> running;
 };

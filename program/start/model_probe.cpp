@@ -52,9 +52,10 @@ expected<spawn_request> spawn_request_for(const probe_request& request, const pr
   auto copy = TROUPE_TRY(file.duplicate());
   spawn_request made{.name = name_in_log,
                      .arguments = own_arguments(),
-                     .environment = {{probe_variable, encode({request.spans_nodes})}},
+                     .environment = request.environment,
                      .fds = {},
                      .from = request.from};
+  made.environment.emplace_back(probe_variable, encode({request.spans_nodes}));
   made.fds.push_back({std::move(copy), probe_report_number});
   return made;
 }

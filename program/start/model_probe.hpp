@@ -4,6 +4,8 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "program/start/probe_report.hpp"
 #include <troupe/error.hpp>
@@ -25,6 +27,8 @@ struct probe_request {
   bool spans_nodes = false;
   /// The fork server of this program; null: the program is executed.
   std::shared_ptr<fork_server> from = nullptr;
+  /// Variables that the process has besides.
+  std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
 /// Sends the first micro-batch through all stages (the probe) in a child process, so that a crash of the model and its

@@ -29,7 +29,8 @@ expected<probe_report> probe(const checked_run& run, const log_function& log, co
                                   .patience = limits::probe_start_time + run.options.workers.start_deadline,
                                   .log = log,
                                   .spans_nodes = run.process->spans_nodes,
-                                  .from = run.process->from},
+                                  .from = run.process->from,
+                                  .environment = run.environment()},
                                  stop);
   if (report && report->fingerprint != fingerprint) {
     return fail(error_code::worker_mismatch, "try-out", "its process describes another topology than its driver",

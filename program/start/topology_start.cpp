@@ -13,6 +13,7 @@
 #include "program/topology/stage_devices.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/fault/fault_shape.hpp"
+#include "runtime/model/code_layers.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/allocator.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
@@ -77,6 +78,11 @@ class starter {
       if (each.runs_plain) made.plain_pipelines.push_back(each.name);
     }
     made.warnings = reported_.warnings;
+    for (const auto& [name, cut] : bodies_.cuts()) {
+      const layered_graph& plain = cut.model->plain();
+      if (has_code_layers(plain.model()))
+        made.built_weights.emplace(name, model_weights{plain.model().weights, weights_by_layer(plain)});
+    }
     const assembly_options how{.depths = {.from_loader = prefetch_slots_for(bytes_of(loaded_activation(first))),
                                           .between_stages = stage_slots_for(reported_.between_bytes)},
                                .trace = made.trace.get(),
@@ -177,6 +183,7 @@ class starter {
     setup->codec = std::make_shared<tensor_codec>();
     setup->asked = asked;
     setup->from = run_.process->from;
+    setup->environment = run_.environment();
     if (const auto* launch = run_.process->launch) {
       setup->home = launch->home();
       TROUPE_TRY(find_files(*setup));

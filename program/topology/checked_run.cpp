@@ -105,6 +105,14 @@ std::function<std::string(stage_address)> checked_run::wanted_nodes() const {
   return [wanted = std::move(wanted)](stage_address at) { return wanted.at(at); };
 }
 
+std::vector<std::pair<std::string, std::string>> checked_run::environment() const {
+  std::vector<std::pair<std::string, std::string>> made;
+  for (const auto& [pipeline, asked] : parts().pipelines) {
+    if (!asked.model.state_file().empty()) made.emplace_back(state_variable, asked.model.state_file());
+  }
+  return made;
+}
+
 std::uint64_t checked_run::fingerprint() const {
   return plan_fingerprint(plan, settings_of(*this));
 }

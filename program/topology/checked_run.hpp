@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "program/topology/topology_parts.hpp"
@@ -69,6 +70,8 @@ struct checked_run {
 
   /// worker_setup::wanted_node.
   [[nodiscard]] std::function<std::string(stage_address)> wanted_nodes() const;
+  /// Variables for the workers and the try-out process: where they find weights that were loaded into an engine.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment() const;
   /// Equal in all processes that describe the same run: the plan, how models are cut and where nodes run, metrics by
   /// name, and the stamps of the models' files as they are now. What callables do cannot be seen.
   [[nodiscard]] std::uint64_t fingerprint() const;

@@ -40,6 +40,13 @@ std::string names_in(const Table& table) {
   return text;
 }
 
+expected<named_builder> builder_of(const std::string& name) {
+  const auto found = named().find(name);
+  if (found != named().end()) return found->second;
+  return fail(error_code::architecture_unknown, "--arch " + name, "no such architecture is built in",
+              "give one of " + names_in(named()) + "; or export the model from Python as a .pt2 file");
+}
+
 }  // namespace
 
 std::vector<std::string> named_architectures() {
@@ -50,15 +57,20 @@ std::vector<std::string> named_architectures() {
 
 expected<operator_graph> build_named(const std::string& name, const std::string& file, const state_dict& weights,
                                      bool strict) {
-  const auto found = named().find(name);
-  if (found == named().end()) {
-    return fail(error_code::architecture_unknown, "--arch " + name, "no such architecture is built in",
-                "give one of " + names_in(named()) + "; or export the model from Python as a .pt2 file");
-  }
+  const named_builder build = TROUPE_TRY(builder_of(name));
   weight_reader reader(file, weights);
   network net(file, name, reader);
-  found->second(net);
+  build(net);
   TROUPE_TRY(reader.finish(strict));
+  return net.finish();
+}
+
+expected<operator_graph> structure_of_named(const std::string& name) {
+  const named_builder build = TROUPE_TRY(builder_of(name));
+  const state_dict none;
+  weight_reader reader(name, none);
+  network net(name, name, reader);
+  build(net);
   return net.finish();
 }
 

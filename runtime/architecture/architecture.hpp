@@ -25,6 +25,10 @@ std::vector<std::string> named_architectures();
 expected<operator_graph> build_named(const std::string& name, const std::string& file, const state_dict& weights,
                                      bool strict);
 
+/// The same model without values: layers and names, for what has weights by layer. Sizes that the weights would tell
+/// are those that the architecture has by default.
+expected<operator_graph> structure_of_named(const std::string& name);
+
 /// What a folder of sentence-transformers puts behind its model (modules.json, 1_Pooling/config.json).
 struct sentence_embedding {
   /// The first token stands for the sentence ("pooling_mode_cls_token"), and not the mean over the tokens that

@@ -3,6 +3,7 @@
 #include "messages/try.hpp"
 #include "runtime/architecture/architecture.hpp"
 #include "runtime/architecture/model_folder.hpp"
+#include "runtime/checkpoint/load_files.hpp"
 
 namespace troupe {
 namespace {
@@ -22,6 +23,13 @@ bool is_model_folder(const fs::path& path, const file_locator& locate) {
 
 expected<operator_graph> read_built_in(const model_with_weights& what, const file_locator& given_locate) {
   const file_locator locate = or_as_named(given_locate);
+  if (!what.arch.empty() && is_checkpoint_of(what, locate)) {
+    const auto structure = TROUPE_TRY(structure_of_named(what.arch));
+    const auto from = TROUPE_TRY(open_tag(what.weights, what.tag, locate));
+    const auto weights =
+        TROUPE_TRY(by_model_names(from, TROUPE_TRY(load_layers(from, locate)), weights_by_layer(structure)));
+    return build_named(what.arch, from.folder.string(), weights, !what.not_strict);
+  }
   if (!what.arch.empty()) {
     const auto weights = TROUPE_TRY(load_weights(what.weights, locate));
     return build_named(what.arch, what.weights, weights, !what.not_strict);
@@ -37,13 +45,17 @@ expected<operator_graph> read_built_in(const model_with_weights& what, const fil
 
 std::vector<fs::path> files_of(const model_with_weights& what, const file_locator& given_locate) {
   const file_locator locate = or_as_named(given_locate);
+  const bool is_checkpoint = !(what.arch.empty() && what.model.empty()) && is_checkpoint_of(what, locate);
   std::vector<fs::path> files;
   if (!what.model.empty()) {
     files.emplace_back(what.model);
   } else if (what.arch.empty()) {
     files = model_folder(what.weights, locate).files();
   }
-  for (fs::path& each : files_of_weights(what.weights, locate)) files.push_back(std::move(each));
+  for (fs::path& each :
+       is_checkpoint ? files_of_checkpoint(what.weights, what.tag, locate) : files_of_weights(what.weights, locate)) {
+    files.push_back(std::move(each));
+  }
   return files;
 }
 

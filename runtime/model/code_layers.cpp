@@ -1,9 +1,12 @@
 #include "runtime/model/code_layers.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
 
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/custom_class.h>
 #include <torch/library.h>
@@ -46,11 +49,11 @@ c10::intrusive_ptr<code_layer> layer_in(const torch::jit::Node& step) {
 }
 
 expected<void> move(const code_layer& one, c10::Device device) {
-  const std::vector<at::Tensor>& tensors = one.layer.tensors;
-  if (tensors.empty() || tensors.front().device() == device) return {};
-  if (!tensors.front().device().is_cpu()) {
+  const std::vector<layer_tensor>& tensors = one.layer.tensors;
+  if (tensors.empty() || tensors.front().tensor.device() == device) return {};
+  if (!tensors.front().tensor.device().is_cpu()) {
     return fail(error_code::topology_invalid, one.name,
-                "its weights are on " + tensors.front().device().str() +
+                "its weights are on " + tensors.front().tensor.device().str() +
                     ", and another stage or replica wants them on " + device.str(),
                 "give all stages that share weights one device, or worker processes");
   }
@@ -81,6 +84,11 @@ expected<void> cast(const std::vector<built_layer>& built, const std::vector<lay
   return {};
 }
 
+weight_kind kind_of(const layer_tensor& tensor) {
+  if (tensor.is_buffer) return weight_kind::buffer;
+  return tensor.tensor.requires_grad() ? weight_kind::trainable : weight_kind::frozen;
+}
+
 }  // namespace
 
 bool is_code_layer(const c10::IValue& value) {
@@ -102,6 +110,8 @@ expected<operator_graph> graph_of_layers(const std::vector<layer_spec>& specs, s
     auto layer = c10::make_intrusive<code_layer>();
     layer->name = layer_name(index, specs[index]);
     layer->layer = std::move(built[index]);
+    for (const layer_tensor& each : layer->layer.tensors)
+      made.weights.add(std::to_string(index) + "." + each.name, each.tensor, kind_of(each));
     torch::jit::Value* const held = graph.insertConstant(c10::IValue(layer));
     torch::jit::Node* const step =
         graph.insertNode(graph.create(c10::Symbol::fromQualString("troupe::code_layer"), {value, held}));
@@ -119,13 +129,25 @@ expected<void> move_code_layers(torch::jit::Graph& graph, c10::Device device) {
   return {};
 }
 
-std::vector<at::Tensor> tensors_of_code_layers(torch::jit::Graph& graph) {
-  std::vector<at::Tensor> all;
-  for (const torch::jit::Node* step : graph.nodes()) {
-    if (const auto layer = layer_in(*step))
-      all.insert(all.end(), layer->layer.tensors.begin(), layer->layer.tensors.end());
+bool has_code_layers(const operator_graph& model) {
+  return std::ranges::any_of(model.graph->nodes(), [](const torch::jit::Node* step) { return layer_in(*step); });
+}
+
+expected<void> write_code_layers(const operator_graph& model, const state_dict& values) {
+  const at::NoGradGuard no_grad;
+  std::unordered_map<std::string, const at::Tensor*> by_name;
+  for (const named_tensor& each : values) by_name.emplace(each.name, &each.tensor);
+  for (const graph_weight& each : model.weights) {
+    const auto found = by_name.find(each.name);
+    if (model.weights.find(each.tensor)->name != each.name || found == by_name.end()) continue;  // tied
+    try {
+      at::Tensor(each.tensor).copy_(*found->second);
+    } catch (const std::exception& caught) {
+      return fail(error_code::weights_do_not_fit, model.file, each.name + ": " + libtorch_message(caught),
+                  "give weights of the same sizes");
+    }
   }
-  return all;
+  return {};
 }
 
 std::optional<std::uint64_t> trainable_of_code_layer(const torch::jit::Node& step) {

@@ -1,6 +1,7 @@
 #include "messages/try.hpp"
 #include "runtime/architecture/read_built_in.hpp"
 #include "runtime/architecture/weight_reader.hpp"
+#include "runtime/checkpoint/load_files.hpp"
 #include "runtime/graph/replace_weights.hpp"
 #include <troupe/model.hpp>
 
@@ -29,6 +30,10 @@ expected<model> load_model(const model_with_weights& what, const model_loading& 
   }
   const std::string file = locate ? locate(what.model).string() : what.model;
   const auto opened = TROUPE_TRY(load_model(file, how));
+  if (is_checkpoint_of(what, locate)) {
+    auto made = TROUPE_TRY(with_checkpoint(opened.graph(), what, locate));
+    return model(std::make_shared<const operator_graph>(std::move(made)));
+  }
   const auto weights = TROUPE_TRY(load_weights(what.weights, locate));
   auto made = TROUPE_TRY(with_state(opened.graph(), what, weights));
   return model(std::make_shared<const operator_graph>(std::move(made)));

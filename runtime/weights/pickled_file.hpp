@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
+
 #include "runtime/weights/pickle_machine.hpp"
+#include "runtime/weights/pickled_tensors.hpp"
 #include "runtime/weights/reading.hpp"
 #include <troupe/weights.hpp>
 
@@ -11,6 +14,10 @@ namespace troupe {
 /// The zip format, since PyTorch 1.6: NAME/data.pkl and a storage in each NAME/data/KEY. A stored one is a view of the
 /// mapping, whose checksum is not compared, as that would read it; a packed one is unpacked.
 expected<state_dict> read_zip_weights(weights_reading& reading);
+/// The same file, for other values than a state dict: `use` gets what data.pkl has built, and the storages for its
+/// tensors.
+using pickle_use = std::function<expected<void>(const pickled_values& values, const storage_finder& find)>;
+expected<void> read_zip_pickle(weights_reading& reading, const pickle_use& use);
 
 /// The older format: five pickles (a number, the protocol, the machine, the objects, the keys of the storages), then
 /// the storages in the order of the keys.

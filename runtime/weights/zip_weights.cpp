@@ -20,7 +20,7 @@ class zip_weights {
  public:
   explicit zip_weights(weights_reading& reading) : reading_(reading), stream_(reading.where(), std::ios::binary) {}
 
-  expected<state_dict> read() {
+  expected<void> read(const pickle_use& use) {
     TROUPE_TRY(list_entries());
     TROUPE_TRY(check_kind());
     TROUPE_TRY(check_byte_order());
@@ -34,7 +34,7 @@ class zip_weights {
     auto built = build_pickle(pickle, reading_.memory_left());
     if (!built) return pickle_error(reading_, built.error(), "data.pkl");
     TROUPE_CHECK(reading_.take(built->memory_bytes), "a pickle takes what is left, at most");
-    return dict_in(reading_, built->values, [&](const pickled_storage& storage) { return storage_of(storage); });
+    return use(built->values, [&](const pickled_storage& storage) { return storage_of(storage); });
   }
 
  private:
@@ -163,8 +163,16 @@ tl::unexpected<error> pickle_error(const weights_reading& reading, const pickle_
   return reading.damaged(name + ", " + fault.cause);
 }
 
+expected<void> read_zip_pickle(weights_reading& reading, const pickle_use& use) {
+  return zip_weights(reading).read(use);
+}
+
 expected<state_dict> read_zip_weights(weights_reading& reading) {
-  return zip_weights(reading).read();
+  state_dict dict;
+  TROUPE_TRY(read_zip_pickle(reading, [&](const pickled_values& values, const storage_finder& find) {
+    return dict_in(reading, values, find).map([&](state_dict&& found) { dict = std::move(found); });
+  }));
+  return dict;
 }
 
 }  // namespace troupe

@@ -1,0 +1,183 @@
+#include "runtime/checkpoint/client_state_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <string_view>
+
+#include "messages/try.hpp"
+#include "runtime/weights/mapped_file.hpp"
+#include "runtime/weights/pickled_file.hpp"
+#include "runtime/weights/pickled_tensors.hpp"
+
+namespace troupe {
+namespace {
+
+using kind = pickled::kind;
+
+constexpr int nested_max = 64;
+
+/// What DeepSpeed 0.19 writes itself (DeepSpeedEngine._common_checkpoint_state() and its callers), now and before.
+constexpr std::array<std::string_view, 24> engine_states{"module",
+                                                         "buffer_names",
+                                                         "optimizer",
+                                                         "param_shapes",
+                                                         "frozen_param_shapes",
+                                                         "shared_params",
+                                                         "lr_scheduler",
+                                                         "data_sampler",
+                                                         "random_ltd",
+                                                         "frozen_param_fragments",
+                                                         "skipped_steps",
+                                                         "global_steps",
+                                                         "global_samples",
+                                                         "dp_world_size",
+                                                         "sparse_tensor_module_names",
+                                                         "mp_world_size",
+                                                         "ds_config",
+                                                         "ds_version",
+                                                         "num_experts",
+                                                         "csr_tensor_module_names",
+                                                         "ds_autotp_info",
+                                                         "autoep_layers",
+                                                         "ucp_info",
+                                                         "universal_checkpoint_info"};
+
+bool is_engine_state(std::string_view name) {
+  return std::ranges::find(engine_states, name) != engine_states.end();
+}
+
+class value_reader {
+ public:
+  value_reader(weights_reading& reading, const pickled_values& values, const storage_finder& find)
+      : reading_(reading), values_(values), find_(find) {}
+
+  expected<loaded_checkpoint> read() {
+    loaded_checkpoint made;
+    const auto members = members_of(values_.root);
+    if (!members) {
+      return fail(error_code::model_not_torchscript, reading_.where(),
+                  "it holds " + kind_text(values_, values_.root) + " in place of a dict",
+                  "save the checkpoint again, or delete this file: the layers do not need it");
+    }
+    for (std::size_t i = 0; i + 1 < members->size(); i += 2) {
+      const pickled& key = (*members)[i];
+      if (key.what != kind::text || is_engine_state(values_.text_of(key))) continue;
+      std::string name(values_.text_of(key));
+      auto value = TROUPE_TRY(read((*members)[i + 1], name, 0));
+      if (value) {
+        made.client_state.insert_or_assign(std::move(name), std::move(*value));
+      } else {
+        made.left_out.push_back(std::move(name));
+      }
+    }
+    return made;
+  }
+
+ private:
+  using maybe = std::optional<client_value>;
+
+  /// Keys and values in turn; nothing for what is no dict.
+  [[nodiscard]] std::optional<std::vector<pickled>> members_of(const pickled& value) const {
+    const auto items = values_.items_of(value);
+    if (value.what == kind::dict) return std::vector<pickled>(items.begin(), items.end());
+    if (value.what != kind::made || callee_text(values_, value) != "collections.OrderedDict") return std::nullopt;
+    constexpr std::size_t parts = 3;
+    return std::vector<pickled>(items.begin() + parts, items.end());
+  }
+
+  /// Nothing for a value that is no data.
+  expected<maybe> read(const pickled& value, const std::string& name, int depth) {
+    if (depth > nested_max || !reading_.take(sizeof(client_value) + value.size)) {
+      return reading_.beyond_limits("its member " + name + " is nested too deep, or too large");
+    }
+    switch (value.what) {
+      case kind::none:
+        return client_value();
+      case kind::truth:
+        return client_value(value.number != 0);
+      case kind::whole:
+        return client_value(static_cast<std::int64_t>(value.number));
+      case kind::real:
+        return client_value(std::bit_cast<double>(value.number));
+      case kind::text:
+        return client_value(std::string(values_.text_of(value)));
+      case kind::tuple:
+      case kind::list:
+        return read_list(value, name, depth);
+      case kind::dict:
+        return read_dict(value, name, depth);
+      case kind::made:
+        if (callee_text(values_, value) == "collections.OrderedDict") return read_dict(value, name, depth);
+        if (!callee_text(values_, value).starts_with("torch._")) return maybe();
+        return tensor_in(reading_, values_, value, name, find_).map([](at::Tensor&& made) {
+          return maybe(client_value(std::move(made)));
+        });
+      default:
+        return maybe();
+    }
+  }
+
+  expected<maybe> read_list(const pickled& value, const std::string& name, int depth) {
+    client_value::list made;
+    for (const pickled& each : values_.items_of(value)) {
+      auto one = TROUPE_TRY(read(each, name, depth + 1));
+      if (!one) return maybe();
+      made.push_back(std::move(*one));
+    }
+    return client_value(std::move(made));
+  }
+
+  expected<maybe> read_dict(const pickled& value, const std::string& name, int depth) {
+    client_state made;
+    const auto members = members_of(value);
+    for (std::size_t i = 0; i + 1 < members->size(); i += 2) {
+      if ((*members)[i].what != kind::text) return maybe();
+      auto one = TROUPE_TRY(read((*members)[i + 1], name, depth + 1));
+      if (!one) return maybe();
+      constexpr std::uint64_t node_bytes = 96;
+      if (!reading_.take(node_bytes + (*members)[i].size)) {
+        return reading_.beyond_limits("its member " + name + " is too large");
+      }
+      made.insert_or_assign(std::string(values_.text_of((*members)[i])), std::move(*one));
+    }
+    return client_value(std::move(made));
+  }
+
+  weights_reading& reading_;
+  const pickled_values& values_;
+  const storage_finder& find_;
+};
+
+}  // namespace
+
+expected<client_state> with_engine_states(const client_state& of_client) {
+  for (const auto& [name, value] : of_client) {
+    if (!is_engine_state(name)) continue;
+    return fail(error_code::value_out_of_range, "client_state, " + name,
+                "DeepSpeed keeps a value of its own under this name", "give it another name");
+  }
+  client_state all = of_client;
+  for (const std::string_view name : engine_states) {
+    if (name == "csr_tensor_module_names") break;  // what older ones wrote, and other engines
+    all.emplace(name, client_value());
+  }
+  for (const char* count : {"skipped_steps", "global_steps", "global_samples"}) all[count] = 0;
+  for (const char* size : {"dp_world_size", "mp_world_size"}) all[size] = 1;
+  all["sparse_tensor_module_names"] = client_value::list();
+  all["ds_config"] = client_state();
+  all["ds_version"] = "0.19.0";
+  return all;
+}
+
+expected<loaded_checkpoint> read_client_state(const std::filesystem::path& file) {
+  weights_reading reading(TROUPE_TRY(mapped_file::open(file)));
+  loaded_checkpoint made;
+  TROUPE_TRY(read_zip_pickle(reading, [&](const pickled_values& values, const storage_finder& find) {
+    return value_reader(reading, values, find).read().map([&](loaded_checkpoint&& read) { made = std::move(read); });
+  }));
+  return made;
+}
+
+}  // namespace troupe

@@ -1,0 +1,334 @@
+// Goal: an engine loads and saves checkpoints as DeepSpeed lays them out, at any number of stages, in one process and
+// in workers, also in those that replace dead ones. Method: recorded_checkpoint/ was written by PyTorch; outputs are
+// compared with those of a plain LibTorch loop over the TorchScript file that PyTorch wrote with the same weights, bit
+// for bit. Workers are this program, started again.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <ATen/Parallel.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <torch/nn/modules/linear.h>
+#include <unistd.h>
+
+#include "tests/program/support/plain_loop.hpp"
+#include "tests/support/paths.hpp"
+#include <troupe/pipeline_engine.hpp>
+#include <troupe/program.hpp>
+
+namespace troupe::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr const char* engine_variable = "TROUPE_TEST_ENGINE";
+constexpr const char* dead_variable = "TROUPE_TEST_DEAD";
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+fs::path recorded(const std::string& name) {
+  return source_dir() / "tests/program/recorded_checkpoint" / name;
+}
+
+class checkpoints : public ::testing::Test {
+ protected:
+  checkpoints() {
+    std::string scratch = (fs::temp_directory_path() / "test-checkpoints-XXXXXX").string();
+    dir_ = ::mkdtemp(scratch.data());
+  }
+  ~checkpoints() override { fs::remove_all(dir_); }
+  checkpoints(const checkpoints&) = delete;
+  checkpoints& operator=(const checkpoints&) = delete;
+
+  /// A copy of the recorded one, to be changed.
+  [[nodiscard]] fs::path copy() const {
+    fs::copy(recorded("checkpoint"), dir_ / "copy", fs::copy_options::recursive);
+    return dir_ / "copy";
+  }
+
+  fs::path dir_;
+};
+
+/// In a worker, at the third micro-batch, once.
+void die_once() {
+  static int calls = 0;
+  if (program::worker() == nullptr || environment(dead_variable).empty() || ++calls != 3) return;
+  if (::open(environment(dead_variable).c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0) ::raise(SIGKILL);
+}
+
+std::vector<at::Tensor> mean_of(const at::Tensor& outputs, const at::Tensor&) {
+  die_once();
+  return {outputs.mean()};
+}
+
+torch::nn::Linear linear(std::int64_t in, std::int64_t out) {
+  torch::manual_seed(static_cast<std::uint64_t>(in));
+  return torch::nn::Linear(in, out);
+}
+
+pipeline_module code(std::uint32_t stages) {
+  return {.layers = {layer_spec::function("Flatten", [](const at::Tensor& x) { return x.flatten(1); }),
+                     layer_spec("Linear", [] { return linear(36, 36); }),
+                     tied_layer_spec("tied", "Linear", [] { return linear(36, 36); }),
+                     tied_layer_spec("tied", "Linear", [] { return linear(36, 36); }),
+                     layer_spec("Linear", [] { return linear(36, 5); })},
+          .num_stages = stages,
+          .loss_fn = mean_of};
+}
+
+using engine_ptr = std::unique_ptr<pipeline_engine>;
+
+/// "file" or "code", stages, "here" or "workers".
+expected<engine_ptr> make_engine(const std::string& model, std::uint32_t stages, bool has_workers) {
+  pipeline_engine_options options{.run = {.threads = 1}, .optimize = optimize_mode::none};
+  options.run.workers.enabled = has_workers;
+  if (model == "code") return pipeline_engine::create(code(stages), options);
+  options.stages = stages;
+  return pipeline_engine::create(recorded("first.pt").string(), options, mean_of);
+}
+
+engine_ptr start_engine(const std::string& model, std::uint32_t stages, bool has_workers = false) {
+  if (has_workers) ::setenv(engine_variable, (model + std::to_string(stages)).c_str(), 1);
+  return get(make_engine(model, stages, has_workers));
+}
+
+std::vector<batch> some_batches() {
+  std::vector<batch> made;
+  for (int index = 0; index < 8; ++index)
+    made.push_back({at::arange(3 * 36).add(index).sin().reshape({3, 1, 6, 6}), at::zeros({3}, at::kLong)});
+  return made;
+}
+
+std::vector<at::Tensor> outputs_of(pipeline_engine& engine) {
+  const auto output = engine.eval_batch(batch_list{some_batches()}, {.return_logits = true, .num_micro_batches = 8});
+  EXPECT_TRUE(output) << (output ? "" : to_string(output.error()));
+  return output ? output->logits : std::vector<at::Tensor>{};
+}
+
+std::vector<at::Tensor> plain_outputs(const char* model) {
+  at::set_num_threads(1);
+  plain_loop loop(recorded(model));
+  std::vector<at::Tensor> made;
+  for (const batch& each : some_batches()) made.push_back(loop.forward(each.inputs.only()).clone());
+  return made;
+}
+
+void expect_bits(const std::vector<at::Tensor>& found, const std::vector<at::Tensor>& wanted) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_TRUE(at::equal(found[i], wanted[i])) << "micro-batch " << i;
+}
+
+void expect_equal(const state_dict& found, const state_dict& wanted) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].name, wanted[i].name);
+    EXPECT_TRUE(at::equal(found[i].tensor, wanted[i].tensor)) << wanted[i].name;
+    EXPECT_EQ(found[i].tensor.dtype(), wanted[i].tensor.dtype()) << wanted[i].name;
+  }
+}
+
+template <class Value>
+error error_of(const expected<Value>& made) {
+  EXPECT_FALSE(made);
+  return made ? error{} : made.error();
+}
+
+template <class Value>
+Value value_in(const client_state& state, const std::string& name) {
+  return std::get<Value>(state.at(name).value);
+}
+
+TEST_F(checkpoints, of_pytorch_load_at_any_number_of_stages) {
+  for (const std::uint32_t stages : {1u, 2u, 4u}) {
+    const auto engine = start_engine("file", stages);
+    expect_bits(outputs_of(*engine), plain_outputs("first.pt"));
+    const auto loaded = engine->load_checkpoint(recorded("checkpoint"));
+    ASSERT_TRUE(loaded) << to_string(loaded.error());
+    EXPECT_EQ(loaded->tag, "step2");
+    expect_bits(outputs_of(*engine), plain_outputs("second.pt"));
+    expect_equal(get(engine->module_state_dict()), get(load_weights(recorded("state.pt"))));
+  }
+}
+
+TEST_F(checkpoints, of_pytorch_have_the_client_state) {
+  const auto engine = start_engine("file", 1);
+  const auto loaded = get(engine->load_checkpoint(recorded("checkpoint"), "step2"));
+  const client_state& state = loaded.client_state;
+  EXPECT_EQ(state.size(), 7u);
+  EXPECT_EQ(value_in<std::int64_t>(state, "epoch"), 7);
+  EXPECT_EQ(value_in<double>(state, "loss"), 0.25);
+  EXPECT_EQ(value_in<std::string>(state, "note"), "größer");
+  EXPECT_FALSE(value_in<bool>(state, "done"));
+  EXPECT_EQ(value_in<client_value::list>(state, "history").size(), 3u);
+  EXPECT_TRUE(at::equal(value_in<at::Tensor>(state, "mean"), at::arange(3.0)));
+  EXPECT_EQ(value_in<double>(value_in<client_state>(state, "nested"), "lr"), 1e-3);
+  EXPECT_TRUE(loaded.left_out.empty());
+}
+
+TEST_F(checkpoints, that_were_saved_at_four_stages_load_at_two) {
+  const client_state kept{{"step", 3},
+                          {"large", std::int64_t{-1} << 40},
+                          {"rate", 1e-9},
+                          {"name", "x"},
+                          {"yes", true},
+                          {"nothing", {}},
+                          {"sizes", client_value::list{1, "two", at::ones({2})}},
+                          {"more", client_state{{"a", client_state{{"b", 2}}}}}};
+  const auto from = start_engine("file", 4);
+  ASSERT_TRUE(from->load_module_state_dict(get(load_weights(recorded("state.pt")))));
+  const auto saved = from->save_checkpoint(dir_, "one", kept);
+  ASSERT_TRUE(saved) << to_string(saved.error());
+  EXPECT_TRUE(fs::exists(dir_ / "one/layer_06-model_states.pt")) << "empty";
+  const auto to = start_engine("file", 2);
+  const auto loaded = get(to->load_checkpoint(dir_));
+  EXPECT_EQ(loaded.tag, "one");
+  expect_bits(outputs_of(*to), plain_outputs("second.pt"));
+  EXPECT_EQ(loaded.client_state.size(), kept.size());
+  EXPECT_EQ(value_in<std::int64_t>(loaded.client_state, "large"), std::int64_t{-1} << 40);
+  EXPECT_EQ(value_in<double>(loaded.client_state, "rate"), 1e-9);
+  EXPECT_TRUE(value_in<bool>(loaded.client_state, "yes"));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(loaded.client_state.at("nothing").value));
+  const auto sizes = value_in<client_value::list>(loaded.client_state, "sizes");
+  EXPECT_TRUE(at::equal(std::get<at::Tensor>(sizes.at(2).value), at::ones({2})));
+}
+
+TEST_F(checkpoints, of_layers_in_code_keep_tied_weights) {
+  const auto from = start_engine("code", 1);
+  auto state = get(from->module_state_dict());
+  ASSERT_EQ(state.size(), 8u);
+  EXPECT_EQ(state[0].name, "1.weight");
+  EXPECT_EQ(state[4].name, "3.weight");
+  for (named_tensor& each : state) each.tensor = at::arange(each.tensor.numel()).cos().reshape(each.tensor.sizes());
+  ASSERT_TRUE(from->load_module_state_dict(state));
+  expect_equal(get(from->module_state_dict()), state);
+  ASSERT_TRUE(from->save_checkpoint(dir_, "code"));
+  const auto wanted = outputs_of(*from);
+  at::Tensor plain = some_batches().front().inputs.only().flatten(1);
+  for (const std::size_t at : {0u, 2u, 4u, 6u}) plain = at::linear(plain, state[at].tensor, state[at + 1].tensor);
+  EXPECT_TRUE(at::equal(wanted.front(), plain));
+  // DeepSpeed saves no file for a tied place that is used by another function
+  fs::remove(dir_ / "code/layer_03-model_states.pt");
+  const auto to = start_engine("code", 4);
+  const auto loaded = to->load_checkpoint(dir_, "code");
+  ASSERT_TRUE(loaded) << to_string(loaded.error());
+  expect_bits(outputs_of(*to), wanted);
+}
+
+TEST_F(checkpoints, load_into_workers_and_into_those_that_replace_dead_ones) {
+  for (const char* model : {"file", "code"}) {
+    const auto here = start_engine(model, 1);
+    auto state = get(here->module_state_dict());
+    for (named_tensor& each : state) {
+      if (each.tensor.is_floating_point()) each.tensor = each.tensor.add(0.5);
+    }
+    ASSERT_TRUE(here->load_module_state_dict(state));
+    ASSERT_TRUE(here->save_checkpoint(dir_, model));
+    const auto wanted = outputs_of(*here);
+    const fs::path dead = dir_ / (std::string("dead-") + model);
+    const auto engine = start_engine(model, 2, true);
+    ::setenv(dead_variable, dead.c_str(), 1);
+    const auto loaded = engine->load_checkpoint(dir_, model);
+    ASSERT_TRUE(loaded) << to_string(loaded.error());
+    fs::remove_all(dir_ / model);  // a replacement must not need it
+    for (int call = 0; call < 3; ++call) expect_bits(outputs_of(*engine), wanted);
+    EXPECT_TRUE(fs::exists(dead)) << "no worker died";
+    ::unsetenv(dead_variable);
+    expect_equal(get(engine->module_state_dict()), state);
+  }
+}
+
+TEST_F(checkpoints, load_behind_the_calls_that_are_open) {
+  const auto engine = start_engine("file", 2);
+  std::vector<eval_future> calls;
+  for (int call = 0; call < 4; ++call)
+    calls.push_back(
+        engine->eval_batch_async(batch_list{some_batches()}, {.return_logits = true, .num_micro_batches = 8}));
+  ASSERT_TRUE(engine->load_checkpoint(recorded("checkpoint")));
+  const auto after = outputs_of(*engine);
+  for (eval_future& each : calls) expect_bits(get(each.get()).logits, plain_outputs("first.pt"));
+  expect_bits(after, plain_outputs("second.pt"));
+}
+
+TEST_F(checkpoints, that_do_not_fit_leave_the_engine_as_it_is) {
+  const auto engine = start_engine("file", 2);
+  auto state = get(load_weights(recorded("state.pt")));
+  std::erase_if(state, [](const named_tensor& each) { return each.name == "fc.bias"; });
+  state.push_back({"other", at::ones({1})});
+  const auto strict = error_of(engine->load_module_state_dict(state));
+  EXPECT_EQ(strict.code, error_code::weights_do_not_fit);
+  EXPECT_THAT(strict.cause, HasSubstr("1 missing: layer 7 (fc Linear): fc.bias [5]"));
+  EXPECT_THAT(strict.cause, HasSubstr("1 unexpected: other"));
+  expect_bits(outputs_of(*engine), plain_outputs("first.pt"));
+  const at::Tensor bias = get(engine->module_state_dict()).back().tensor;
+  ASSERT_TRUE(engine->load_module_state_dict(state, false));
+  const auto now = get(engine->module_state_dict());
+  EXPECT_TRUE(at::equal(now.back().tensor, bias)) << "it keeps its own";
+  state.front().tensor = at::ones({2, 2});
+  const auto sizes = error_of(engine->load_module_state_dict(state, false));
+  EXPECT_THAT(sizes.cause, HasSubstr("layer 0 (conv1 Conv2d): conv1.weight has [2, 2] and not [4, 1, 3, 3]"));
+}
+
+TEST_F(checkpoints, that_are_damaged_are_told) {
+  const auto engine = start_engine("file", 1);
+  const fs::path dir = copy();
+  const auto file = dir / "step2/layer_03-model_states.pt";
+  const auto refused = [&](const std::string& tag = {}) { return error_of(engine->load_checkpoint(dir, tag)); };
+  EXPECT_EQ(refused("step3").code, error_code::model_missing);
+  EXPECT_THAT(refused("step3").fix, HasSubstr("step2"));
+  EXPECT_EQ(refused("../copy/step2").code, error_code::value_out_of_range);
+  EXPECT_EQ(refused("..").code, error_code::value_out_of_range);
+  fs::rename(file, dir / "step2/layer_08-model_states.pt");
+  EXPECT_THAT(refused().cause, HasSubstr("has a layer 8 (layers count from 0), and the model has 8 layers"));
+  fs::rename(dir / "step2/layer_08-model_states.pt", file);
+  fs::rename(file, dir / "kept");
+  EXPECT_THAT(refused().cause, HasSubstr("6 missing: layer 3 (layer1.0 Block): layer1.0.conv1.weight"));
+  // os.system("true"), in the older format
+  std::ofstream(file, std::ios::binary) << "\x80\x02"
+                                        << "cos\nsystem\nX\x04" << std::string(3, '\0') << "true\x85R.";
+  EXPECT_EQ(refused().code, error_code::model_has_effects) << to_string(refused());
+  fs::rename(dir / "kept", file);
+  fs::resize_file(file, fs::file_size(file) / 2);
+  EXPECT_NE(refused().code, error_code::internal);
+  fs::rename(file, dir / "step2/layer_03-model_01-model_states.pt");
+  EXPECT_THAT(refused().cause, HasSubstr("model axis (model_01)"));
+  std::ofstream(dir / "latest") << "../step2";
+  EXPECT_EQ(refused().code, error_code::model_unreadable);
+  fs::remove(dir / "latest");
+  EXPECT_EQ(refused().code, error_code::model_missing);
+  EXPECT_THAT(refused().fix, HasSubstr("step2"));
+  expect_bits(outputs_of(*engine), plain_outputs("first.pt"));
+}
+
+TEST_F(checkpoints, are_read_by_pytorch) {
+  const std::string python =
+      environment("TROUPE_TORCH_PYTHON").empty() ? "python3" : environment("TROUPE_TORCH_PYTHON");
+  if (std::system((python + " -c 'import torch' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "python3 has no torch: name a Python that has it in TROUPE_TORCH_PYTHON";
+  const auto engine = start_engine("file", 2);
+  ASSERT_TRUE(engine->load_checkpoint(recorded("checkpoint")));
+  const client_state state{{"epoch", 7}, {"list", client_value::list{1, 2.5, "x", true, {}}}, {"mean", at::arange(3)}};
+  ASSERT_TRUE(engine->save_checkpoint(dir_, "ours", state));
+  const std::string command = python + " " + recorded("check.py").string() + " " + dir_.string() + " ours";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace troupe::testing
+
+int main(int argc, char** argv) {
+  const troupe::program here(argc, argv);
+  if (troupe::program::worker() != nullptr || troupe::program::is_probe()) {
+    const std::string engine = troupe::testing::environment(troupe::testing::engine_variable);
+    static_cast<void>(
+        troupe::testing::make_engine(engine.substr(0, 4), static_cast<std::uint32_t>(engine.back() - '0'), true));
+    return 1;
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
