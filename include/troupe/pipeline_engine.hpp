@@ -11,7 +11,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <troupe/checkpoint.hpp>
 #include <troupe/data_set.hpp>
 #include <troupe/error.hpp>
 #include <troupe/evaluator.hpp>

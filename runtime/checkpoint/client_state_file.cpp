@@ -78,7 +78,7 @@ class value_reader {
  private:
   using maybe = std::optional<client_value>;
 
-  /// Keys and values in turn; nothing for what is no dict.
+  /// Keys and values in turn; nothing for another value.
   [[nodiscard]] std::optional<std::vector<pickled>> members_of(const pickled& value) const {
     const auto items = values_.items_of(value);
     if (value.what == kind::dict) return std::vector<pickled>(items.begin(), items.end());

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <troupe/checkpoint.hpp>
 #include <troupe/error.hpp>
+#include <troupe/weights.hpp>
 
 namespace troupe {
 

@@ -6,7 +6,6 @@
 #include "runtime/checkpoint/checkpoint_layout.hpp"
 #include "runtime/graph/layer_names.hpp"
 #include "runtime/graph/operator_graph.hpp"
-#include <troupe/checkpoint.hpp>
 #include <troupe/error.hpp>
 #include <troupe/weights.hpp>
 

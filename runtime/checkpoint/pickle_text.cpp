@@ -121,7 +121,7 @@ class pickler {
     return {};
   }
 
-  /// A storage is written once for all tensors of one type that are all of it.
+  /// A storage is written once for all tensors of one type on it.
   std::size_t key_of(const at::Tensor& tensor) {
     const auto known =
         std::pair{static_cast<const void*>(tensor.storage().unsafeGetStorageImpl()), tensor.scalar_type()};

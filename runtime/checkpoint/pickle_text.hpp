@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include <troupe/checkpoint.hpp>
 #include <troupe/error.hpp>
+#include <troupe/weights.hpp>
 
 namespace troupe {
 
 /// A dict as the bytes of a pickle of protocol 2, and the storages that its tensors are views of, which stand outside
-/// of it under their positions: "0", "1".
+/// under their positions: "0", "1".
 struct pickled_text {
   std::string bytes;
   /// Each on the CPU, of one dimension, with all elements of the storage.

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include <troupe/checkpoint.hpp>
 #include <troupe/error.hpp>
+#include <troupe/weights.hpp>
 
 namespace troupe {
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <troupe/checkpoint.hpp>
 #include <troupe/error.hpp>
 #include <troupe/weights.hpp>
 

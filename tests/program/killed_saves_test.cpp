@@ -1,6 +1,6 @@
 // Goal: a save that is killed at any point leaves the old checkpoint or the new one, and never a mixture.
 // Method: a child process saves over a checkpoint and ends between two operations on files, at each of these points in
-// turn; what is there then is loaded.
+// turn, and a load follows.
 #include <filesystem>
 
 #include <ATen/ATen.h>

@@ -43,7 +43,6 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"model.hpp", "runtime/model"},
                                                             {"layer_spec.hpp", "runtime/model"},
                                                             {"weights.hpp", "runtime/weights"},
-                                                            {"checkpoint.hpp", "runtime/checkpoint"},
                                                             {"stage_function.hpp", "runtime/stage"},
                                                             {"result.hpp", "runtime/report"},
                                                             {"fault_plan.hpp", "runtime/fault"},
