@@ -20,10 +20,11 @@ namespace {
 constexpr std::string_view config_variable = "TROUPE_CONFIG";
 
 /// Variables that name no option: of users, then what a run gives its own processes, then of build and tests.
-constexpr std::array<std::string_view, 15> other_variables = {
-    "TROUPE_DATA_DIR",   "TROUPE_TORCH_ROOT", "TROUPE_CACHE_DIR",   "TROUPE_FILES",       "TROUPE_LAUNCH",
-    "TROUPE_WORKER",     "TROUPE_PROBE",      "TROUPE_FORK_SERVER", "TROUPE_ERROR_LINE",  "TROUPE_BASE",
-    "TROUPE_SOURCE_DIR", "TROUPE_BINARY_DIR", "TROUPE_KILL_SEEDS",  "TROUPE_FAULT_SEEDS", "TROUPE_SIMULATION_SEED"};
+constexpr std::array<std::string_view, 16> other_variables = {
+    "TROUPE_DATA_DIR",   "TROUPE_TORCH_ROOT",  "TROUPE_CACHE_DIR",       "TROUPE_FILES",
+    "TROUPE_LAUNCH",     "TROUPE_WORKER",      "TROUPE_PROBE",           "TROUPE_FORK_SERVER",
+    "TROUPE_ERROR_LINE", "TROUPE_BASE",        "TROUPE_SOURCE_DIR",      "TROUPE_BINARY_DIR",
+    "TROUPE_KILL_SEEDS", "TROUPE_FAULT_SEEDS", "TROUPE_SIMULATION_SEED", "TROUPE_STATE"};
 constexpr std::string_view test_prefix = "TROUPE_TEST_";
 
 bool names_no_option(std::string_view variable) {

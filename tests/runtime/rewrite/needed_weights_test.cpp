@@ -72,7 +72,7 @@ TEST_P(needed_weights, give_each_part_the_bits_that_it_has_with_all_weights) {
 INSTANTIATE_TEST_SUITE_P(models, needed_weights, ::testing::ValuesIn(recorded_models()),
                          [](const auto& info) { return info.param.stem().string(); });
 
-/// Of what is folded together, a part may have some weights and not the others.
+/// A part may have some of the weights that are folded together, and not the others.
 TEST(needed_weights, of_chains_of_layers_and_constants_and_of_weights_that_layers_share) {
   torch::jit::Module module("Net");
   module.register_parameter("w", at::rand({6, 6}), false);
