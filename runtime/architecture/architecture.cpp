@@ -14,6 +14,8 @@ const std::map<std::string, named_builder>& named() {
     add_efficient_nets(table);
     add_efficient_nets_lite(table);
     add_mobile_nets(table);
+    add_vggs(table);
+    add_dense_nets(table);
     add_vision_transformers(table);
     return table;
   }();

@@ -19,6 +19,8 @@ using configured_builder = std::function<void(network& net, config_reader& confi
 void add_resnets(std::map<std::string, named_builder>& to);
 void add_efficient_nets(std::map<std::string, named_builder>& to);
 void add_efficient_nets_lite(std::map<std::string, named_builder>& to);
+void add_vggs(std::map<std::string, named_builder>& to);
+void add_dense_nets(std::map<std::string, named_builder>& to);
 void add_mobile_nets(std::map<std::string, named_builder>& to);
 void add_vision_transformers(std::map<std::string, named_builder>& to);
 void add_vit(std::map<std::string, configured_builder>& to);

@@ -143,7 +143,8 @@ INSTANTIATE_TEST_SUITE_P(recorded, picture_outputs, ::testing::ValuesIn(recorded
 // One of each family.
 INSTANTIATE_TEST_SUITE_P(recorded, picture_cuts,
                          ::testing::Values("efficientnet_b0", "efficientnet-lite0", "mobilenet_v2",
-                                           "mobilenet_v3_small", "resnet34", "resnet20-cifar", "vit", "vit_b_32"),
+                                           "mobilenet_v3_small", "resnet34", "densenet121", "resnet20-cifar", "vit",
+                                           "vit_b_32"),
                          name_of);
 
 }  // namespace

@@ -108,14 +108,15 @@ def named(name, shape=None, gain=1, **how):
 
 
 SMALL = (2, 3, 64, 64)
-recorded = {name: named(name, SMALL) for name in ("resnet34", "resnet101", "resnet152", "wide_resnet50_2")}
+recorded = {name: named(name, SMALL) for name in ("resnet34", "resnet101", "resnet152", "wide_resnet50_2", "densenet121", "vgg11_bn")}
 recorded |= {f"resnet{depth}-cifar": record(CifarResNet(depth), (2, 3, 32, 32)) for depth in (20, 32, 44, 56, 110)}
 MOBILE = ("efficientnet_b0", "efficientnet_b5", "mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large")
 recorded |= {name: named(name, SMALL, 2) for name in MOBILE}
 recorded |= {f"efficientnet-lite{size}": record(lite(size), SMALL, 2) for size in range(5)}
 recorded |= {f"efficientnet_b{size}": named(f"efficientnet_b{size}") for size in (1, 2, 3, 4, 6, 7)}
 recorded["vit_b_32"] = named("vit_b_32", SMALL, image_size=64)
-recorded |= {name: named(name) for name in ("vit_b_16", "vit_l_16", "vit_l_32", "vit_h_14")}
+recorded |= {name: named(name) for name in ("vit_b_16", "vit_l_16", "vit_l_32", "vit_h_14", "densenet161", "densenet169", "densenet201",
+                                                  "vgg11", "vgg13", "vgg16", "vgg19", "vgg16_bn")}
 TINY = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48, "patch_size": 8}
 recorded["vit"] = record_vit(image_size=32, num_labels=10, **TINY)
 recorded["vit_other"] = record_vit(image_size=40, num_labels=3, qkv_bias=False, hidden_act="gelu_new", num_channels=1, layer_norm_eps=1e-3, **TINY)
