@@ -77,8 +77,8 @@ void compare(std::int64_t inputs, std::int64_t outputs, std::int64_t rows) {
     if (width == vector_width::portable) continue;
     const auto run = [&, width] {
       at::Tensor y = at::empty({rows, outputs});
-      packed_linear<float>(packed, rows, {x.const_data_ptr<float>(), inputs},
-                                  {y.mutable_data_ptr<float>(), outputs}, {.width = width});
+      packed_linear<float>(packed, rows, {x.const_data_ptr<float>(), inputs}, {y.mutable_data_ptr<float>(), outputs},
+                           {.width = width});
       return y;
     };
     if (!at::allclose(run(), expected, 1e-3, 1e-3)) {

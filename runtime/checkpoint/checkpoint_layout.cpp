@@ -91,6 +91,18 @@ void find_copies(tag_folder& into, const file_locator& locate) {
   }
 }
 
+/// Whether this is the folder of one tag, here or, by its files, on another machine.
+bool has_layers(const fs::path& folder, const file_locator& locate) {
+  if (is_tag_folder(folder)) return true;
+  tag_folder copies{.folder = folder};
+  if (locate) find_copies(copies, locate);
+  return !copies.layers.empty();
+}
+
+fs::path without_last_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
 }  // namespace
 
 std::string layer_file_name(std::size_t layer) {
@@ -120,7 +132,8 @@ std::vector<std::string> tags_in(const fs::path& dir) {
 }
 
 bool is_checkpoint(const fs::path& dir, const file_locator& locate) {
-  return is_file(located(dir / latest_name, locate)) || !tags_in(dir).empty();
+  return is_file(located(dir / latest_name, locate)) || !tags_in(dir).empty() ||
+         has_layers(without_last_slash(dir), locate);
 }
 
 bool is_checkpoint_of(const model_with_weights& what, const file_locator& locate) {
@@ -146,7 +159,9 @@ expected<std::string> latest_tag(const fs::path& dir, const file_locator& locate
   return tag;
 }
 
-expected<tag_folder> open_tag(const fs::path& dir, const std::string& tag, const file_locator& locate) {
+expected<tag_folder> open_tag(const fs::path& given, const std::string& tag, const file_locator& locate) {
+  const fs::path dir = without_last_slash(given);
+  if (tag.empty() && has_layers(dir, locate)) return open_tag(dir.parent_path(), dir.filename().string(), locate);
   tag_folder found{.tag = tag.empty() ? TROUPE_TRY(latest_tag(dir, locate)) : tag};
   TROUPE_TRY(check_tag(found.tag));
   found.folder = dir / found.tag;

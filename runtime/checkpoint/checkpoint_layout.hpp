@@ -34,7 +34,8 @@ struct tag_folder {
   std::map<std::size_t, std::filesystem::path> layers;
 };
 
-/// Whether this is the folder of a checkpoint: it has a file `latest`, or folders with files of layers.
+/// Whether this is the folder of a checkpoint: it has a file `latest`, or folders with files of layers; or that of one
+/// tag.
 bool is_checkpoint(const std::filesystem::path& dir, const file_locator& locate = {});
 /// Whether the weights are those of a checkpoint: a tag is given, or the folder is one.
 bool is_checkpoint_of(const model_with_weights& what, const file_locator& locate = {});
@@ -42,8 +43,8 @@ bool is_checkpoint_of(const model_with_weights& what, const file_locator& locate
 std::vector<std::string> tags_in(const std::filesystem::path& dir);
 /// The tag in the file `latest`. E0201 where there is none; E0210 for something else than a tag.
 expected<std::string> latest_tag(const std::filesystem::path& dir, const file_locator& locate = {});
-/// The files of a tag; the empty tag is the one in `latest`. E0201, which lists the tags that there are; E0217 for a
-/// checkpoint with a model axis.
+/// The files of a tag; the empty tag is the one in `latest`, or that of `dir` itself if it has files of layers. E0201,
+/// which lists the tags that there are; E0217 for a checkpoint with a model axis.
 expected<tag_folder> open_tag(const std::filesystem::path& dir, const std::string& tag,
                               const file_locator& locate = {});
 

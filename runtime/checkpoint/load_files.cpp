@@ -79,8 +79,9 @@ class fitting {
     if (found_.empty()) return made;
     const bool is_only_strict = found_.other_sizes.empty() && strict;
     return fail(error_code::weights_do_not_fit, where, found_.text(),
-                is_only_strict ? "give the weights of this model, or load without strict if it shall keep its own"
-                               : "give weights that were saved from this model");
+                is_only_strict
+                    ? "give the weights of this model, or add --not-strict (strict = false) if it shall keep its own"
+                    : "give weights that were saved from this model");
   }
 
  private:

@@ -125,6 +125,45 @@ TEST(other_weights, take_the_place_of_those_in_an_exported_model) {
 const std::vector<std::pair<words, state_dict (*)()>> models = {{arch, published},
                                                                 {exported + words{"--weights"}, published_for_export}};
 
+/// The layers of `troupe inspect`, each with its weights by the names within the layer.
+void write_checkpoint(const scratch& directory, const std::string& tag, const state_dict& dict) {
+  const program_outcome drawn = run_troupe({.arguments = {"inspect", cifar("resnet20.pt"), "--json"}});
+  const json layers = json::parse(drawn.out)["layers"];
+  std::filesystem::create_directories(directory.path() / "saved" / tag);
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    const std::string prefix = layers[layer]["name"].get<std::string>() + ".";
+    state_dict own;
+    for (const named_tensor& each : dict) {
+      if (each.name.starts_with(prefix)) own.push_back({each.name.substr(prefix.size()), each.tensor});
+    }
+    const std::string number = (layer < 10 ? "0" : "") + std::to_string(layer);
+    const std::string file = "saved/" + tag + "/layer_" + number + "-model_states.pt";
+    ASSERT_TRUE(save_weights(directory.path() / file, own, weights_format::torch_zip));
+  }
+}
+
+TEST(other_weights, come_from_the_folder_of_a_checkpoint_by_its_latest_or_another_tag) {
+  const scratch directory;
+  state_dict halved = published_for_export();
+  for (named_tensor& each : halved) {
+    if (each.name == "14.weight") each.tensor = each.tensor / 2;
+  }
+  write_checkpoint(directory, "first", published_for_export());
+  write_checkpoint(directory, "second", halved);
+  directory.write("saved/latest", "second");
+  const words limit = {"--limit", "100"};
+  const json whole = metrics_of(exported + limit);
+  const json of_first = metrics_of(exported + words{"--weights", "saved/first"} + limit, &directory);
+  const json of_latest = metrics_of(exported + words{"--weights", "saved"} + limit, &directory);
+  EXPECT_EQ(of_first, whole);
+  EXPECT_NE(of_latest, whole);
+  const words in_workers = {"--stages", "3", "--processes", "--fault", "kill:stage=stage.1,at=mb1"};
+  EXPECT_EQ(metrics_of(exported + words{"--weights", "saved"} + limit + in_workers, &directory), of_latest);
+  const program_outcome other = eval(exported + words{"--weights", "saved/third"}, &directory);
+  EXPECT_EQ(other.status, 3);
+  EXPECT_THAT(other.err, HasSubstr("E0201"));
+}
+
 TEST(weights_left_over, are_refused_by_name_and_taken_where_that_is_asked_for) {
   for (const auto& [model, dict] : models) {
     state_dict more = dict();
