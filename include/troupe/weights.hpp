@@ -88,15 +88,15 @@ struct client_value {
       std::variant<std::monostate, bool, std::int64_t, double, std::string, at::Tensor, list, client_state>;
 
   client_value() = default;
-  client_value(bool value) : value(value) {}
-  client_value(int value) : value(std::int64_t{value}) {}
-  client_value(std::int64_t value) : value(value) {}
-  client_value(double value) : value(value) {}
-  client_value(const char* value) : value(std::string(value)) {}
-  client_value(std::string value) : value(std::move(value)) {}
-  client_value(at::Tensor value) : value(std::move(value)) {}
-  client_value(list value) : value(std::move(value)) {}
-  client_value(client_state value) : value(std::move(value)) {}
+  client_value(bool given) : value(given) {}
+  client_value(int given) : value(std::int64_t{given}) {}
+  client_value(std::int64_t given) : value(given) {}
+  client_value(double given) : value(given) {}
+  client_value(const char* given) : value(std::string(given)) {}
+  client_value(std::string given) : value(std::move(given)) {}
+  client_value(at::Tensor given) : value(std::move(given)) {}
+  client_value(list given) : value(std::move(given)) {}
+  client_value(client_state given) : value(std::move(given)) {}
 
   alternatives value;
 };
