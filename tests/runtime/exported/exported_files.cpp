@@ -10,6 +10,7 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 
 #include "../../support/paths.hpp"
+#include "../../support/peak_memory.hpp"
 #include "../../support/sanitized.hpp"
 #include "../../support/zip_writer.hpp"
 #include "runtime/exported/read_exported.hpp"
@@ -29,18 +30,6 @@ std::vector<at::Tensor> tensors_in(const c10::IValue& list) {
   std::vector<at::Tensor> tensors;
   for (const c10::IValue& each : list.toListRef()) tensors.push_back(each.toTensor());
   return tensors;
-}
-
-/// "VmHWM", the most memory that this process had since reset_peak(), or "VmRSS", what it has. In bytes.
-std::uint64_t memory_now(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  }
-  return 0;
-}
-void reset_peak() {
-  std::ofstream("/proc/self/clear_refs") << "5";
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../support/peak_memory.hpp"
 #include "../../support/sanitized.hpp"
 #include "hostile_files.hpp"
 #include "torchscript.hpp"
@@ -23,18 +24,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr unsigned seconds_max = sanitized ? 100 : 10;
-
-/// "VmHWM", the most memory that this process had since reset_peak(), or "VmRSS", what it has. In bytes.
-std::uint64_t memory_now(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  }
-  return 0;
-}
-void reset_peak() {
-  std::ofstream("/proc/self/clear_refs") << "5";
-}
 
 /// All that is done with a model before it gets data.
 std::string outcome_at(const std::filesystem::path& file) {

@@ -11,24 +11,13 @@
 #include <malloc.h>
 
 #include "../../support/paths.hpp"
+#include "../../support/peak_memory.hpp"
 #include "../../support/sanitized.hpp"
 
 namespace troupe::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// "VmHWM", the most memory that this process had since reset_peak(), or "VmRSS", what it has. In bytes.
-std::uint64_t memory_now(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  }
-  return 0;
-}
-void reset_peak() {
-  std::ofstream("/proc/self/clear_refs") << "5";
-}
 
 std::uint64_t bytes_beside(const fs::path& file) {
   std::uint64_t bytes = 0;
