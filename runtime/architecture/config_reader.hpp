@@ -35,6 +35,11 @@ class config_reader {
   std::vector<std::string> texts(std::string_view key);
   /// Whether the key is there, and not null.
   [[nodiscard]] bool has(std::string_view key) const;
+  /// The key that a file may have in place of the configuration's own: its general name in transformers, if it is
+  /// there.
+  [[nodiscard]] std::string_view either(std::string_view own, std::string_view general) const {
+    return has(general) ? general : own;
+  }
   /// Whether the key is there with the value null, which is another default of some keys in Python.
   [[nodiscard]] bool is_null(std::string_view key) const { return root_.has_null(key); }
   /// For what `choice` is too narrow: an error that says why the value of the key is not supported.

@@ -26,13 +26,12 @@ struct distilbert_sizes {
 constexpr double distilbert_epsilon = 1e-12;
 
 distilbert_sizes read_distilbert_sizes(config_reader& config) {
-  const auto either = [&](const char* key, const char* general) { return config.has(general) ? general : key; };
   config.choice("model_type", {"distilbert"}, "distilbert");
   config.refuse_any("pruned_heads");
   distilbert_sizes sizes{.vocabulary = config.size("vocab_size", 30522),
-                         .hidden = config.size(either("dim", "hidden_size"), 768),
-                         .layers = config.layers(either("n_layers", "num_hidden_layers"), 6),
-                         .heads = config.size(either("n_heads", "num_attention_heads"), 12),
+                         .hidden = config.size(config.either("dim", "hidden_size"), 768),
+                         .layers = config.layers(config.either("n_layers", "num_hidden_layers"), 6),
+                         .heads = config.size(config.either("n_heads", "num_attention_heads"), 12),
                          .inner = config.size("hidden_dim", 3072),
                          .positions = config.size("max_position_embeddings", 512),
                          .act = config.choice("activation", activation_names(), "gelu"),

@@ -28,17 +28,16 @@ struct gpt2_sizes {
 };
 
 gpt2_sizes read_gpt2_sizes(config_reader& config) {
-  const auto either = [&](const char* key, const char* general) { return config.has(general) ? general : key; };
   config.choice("model_type", {"gpt2"}, "gpt2");
   config.refuse_other("add_cross_attention", false);
   config.refuse_any("pruned_heads");
-  const std::int64_t hidden = config.size(either("n_embd", "hidden_size"), 768);
+  const std::int64_t hidden = config.size(config.either("n_embd", "hidden_size"), 768);
   gpt2_sizes sizes{.vocabulary = config.size("vocab_size", 50257),
                    .hidden = hidden,
-                   .layers = config.layers(either("n_layer", "num_hidden_layers"), 12),
-                   .heads = config.size(either("n_head", "num_attention_heads"), 12),
+                   .layers = config.layers(config.either("n_layer", "num_hidden_layers"), 12),
+                   .heads = config.size(config.either("n_head", "num_attention_heads"), 12),
                    .inner = config.size("n_inner", config.product("n_embd", hidden, 4)),
-                   .positions = config.size(either("n_positions", "max_position_embeddings"), 1024),
+                   .positions = config.size(config.either("n_positions", "max_position_embeddings"), 1024),
                    .epsilon = config.number("layer_norm_epsilon", 1e-5),
                    .act = config.choice("activation_function", activation_names(), "gelu_new"),
                    .is_tied = config.flag("tie_word_embeddings", true),
