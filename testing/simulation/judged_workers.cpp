@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace troupe::simulation {
 namespace {
@@ -36,6 +37,7 @@ void judged_workers::forget() {
   threw_.clear();
   threw_once_.clear();
   failed_by_itself_.clear();
+  ended_rows_.clear();
 }
 
 std::optional<event> judged_workers::failed_by_itself(std::uint64_t call) const {
@@ -191,6 +193,17 @@ void judged_workers::tell_end(const event& each, seen_worker& worker) {
   ++where.without_progress;
   where.dead.push_back(each.worker);
   where.recent.push_back(each.at_ns);
+  note_row(where);
+}
+
+/// Deaths in a row in the forward of one micro-batch give up its call, once. The answer that says so may come much
+/// later, as calls are answered in order; the deaths that follow are counted from here.
+void judged_workers::note_row(seen_replica& where) {
+  if (where.without_progress < deaths_without_progress) return;
+  const std::span row = std::span{where.dead}.last(deaths_without_progress);
+  const auto suspect = workers_.at(row.front()).died_of;
+  const bool is_one = std::ranges::all_of(row, [&](std::uint32_t one) { return workers_.at(one).died_of == suspect; });
+  if (suspect && is_one && ended_rows_.insert(suspect->first).second) where.without_progress = 0;
 }
 
 void judged_workers::become_stage(const event& each, seen_worker& worker) {

@@ -85,6 +85,7 @@ class judged_workers {
   void hear_throw(const event& each);
   void check_forward(const event& each);
   void tell_end(const event& each, seen_worker& worker);
+  void note_row(seen_replica& where);
   void become_stage(const event& each, seen_worker& worker);
   void hear_edge(const event& each, const seen_worker& worker);
 
@@ -98,6 +99,8 @@ class judged_workers {
   std::map<std::uint64_t, seen_edge> edges_;
   std::size_t starts_failed_ = 0;
   std::size_t edges_lost_ = 0;
+  /// Calls that deaths in a row gave up.
+  std::set<std::uint64_t> ended_rows_;
   std::set<std::uint64_t> threw_;
   /// By call.
   std::map<std::uint64_t, event> failed_by_itself_;

@@ -1,6 +1,7 @@
 // Goal: the judge counts the deaths of a stage within a minute, also of one that makes progress. Method: short
 // histories.
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -52,6 +53,36 @@ TEST(budget_of_restarts, has_its_first_cause_also_after_many_deaths) {
   EXPECT_EQ(after_deaths(3, 4 * second_ns, true), "first-cause");
   EXPECT_EQ(after_deaths(60, 4 * second_ns, true), "first-cause");
   EXPECT_EQ(after_deaths(20, second_ns, true), "first-cause");
+}
+
+/// Workers of one replica end one after another, each in the forward of micro-batch 1 of the next of `of_calls`, before
+/// any call is answered; then one more worker is started.
+std::string after_rows(const std::vector<std::uint64_t>& of_calls) {
+  plan calls{.seed = 11, .stages = 1, .replicas = 1, .calls = {9, 9, 9}};
+  history seen{{.what = happening::driver_started, .other = 99}};
+  for (std::uint64_t call = 0; call < calls.calls.size(); ++call) {
+    seen.push_back({.what = happening::submitted, .call = call});
+  }
+  std::uint32_t number = 0;
+  for (const std::uint64_t call : of_calls) {
+    const std::uint32_t worker = number + 1;
+    seen.push_back({.what = happening::became_stage, .worker = worker, .incarnation = number++});
+    seen.push_back({.what = happening::worker_ended, .worker = worker, .call = call, .index = 1, .other = 1});
+    seen.push_back({.what = happening::end_told, .worker = worker});
+  }
+  seen.push_back({.what = happening::became_stage, .worker = number + 1, .incarnation = number});
+  const auto found = judge(calls, seen);
+  return found ? found->invariant : "";
+}
+
+/// Call 2 is given up first, and waits for the answer of call 0.
+TEST(budget_of_restarts, begins_anew_when_a_row_of_deaths_has_given_up_its_call) {
+  EXPECT_NE(after_rows({2, 2, 2, 0, 0, 0}), "restart-budget");
+  EXPECT_EQ(after_rows({2, 2, 1, 0, 0}), "restart-budget");
+}
+
+TEST(budget_of_restarts, begins_anew_once_for_a_call) {
+  EXPECT_EQ(after_rows({2, 2, 2, 2, 2, 2, 2, 2}), "restart-budget");
 }
 
 }  // namespace
