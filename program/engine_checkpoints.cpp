@@ -100,9 +100,20 @@ void pipeline_engine::impl::wait_for_calls() {
   }
 }
 
+/// Layers in code are built anew by each start, perhaps with other values than those they have.
+expected<void> pipeline_engine::impl::keep_built_weights() {
+  const auto built = stages.built_weights.find(pipeline_name);
+  if (built == stages.built_weights.end()) return {};
+  auto kept = TROUPE_TRY(apart([&]() -> expected<state_dict> { return state_of(built->second.weights, {}, true); }));
+  model_source source = model->with_state(std::make_shared<const state_dict>(std::move(kept)), {});
+  checked = TROUPE_TRY(check_run(topology_of(source, options), checked.options, *checked.process, checked.name));
+  model = std::move(source);
+  return {};
+}
+
 expected<void> pipeline_engine::impl::exchange(state_dict fitted) {
-  TROUPE_TRY(check_exchange(checked, is_finished));
   wait_for_calls();
+  TROUPE_TRY(keep_built_weights());
   std::optional<state_file> file;
   if (checked.has_workers()) file = TROUPE_TRY(apart([&] { return state_file::write(fitted); }));
   model_source source =
@@ -112,23 +123,27 @@ expected<void> pipeline_engine::impl::exchange(state_dict fitted) {
     add_abandoned_thread();
     return fail(error_code::stage_unresponsive, "load of weights", "a stage did not come back from its forward");
   }
-  const log_function to_log = [to = caller](log_record record) { to->put(std::move(record)); };
   const std::uint64_t stamp = made.fingerprint();
-  auto started = start_stages(made, first, 0, to_log, {});
-  const bool is_new = started.has_value();
-  if (is_new) {
-    checked = std::move(made);
-    model = std::move(source);
-    fingerprint = stamp;
+  const auto started = start(made);
+  if (!started) {
+    static_cast<void>(start(checked));
+    return started;
   }
-  expected<started_run> running = is_new ? std::move(started) : start_stages(checked, first, 0, to_log, {});
-  if (running) {
+  checked = std::move(made);
+  model = std::move(source);
+  fingerprint = stamp;
+  weights = std::move(file);
+  return {};
+}
+
+expected<void> pipeline_engine::impl::start(const checked_run& run) {
+  auto started = start_stages(run, first, 0, [to = caller](log_record record) { to->put(std::move(record)); }, {});
+  if (!started) return tl::make_unexpected(std::move(started).error());
+  {
     const std::lock_guard lock(mutex);
-    stages = std::move(*running);
+    stages = std::move(*started);
   }
-  if (is_new) weights = std::move(file);
-  if (running) deliver_log();
-  if (!is_new) return tl::make_unexpected(std::move(started).error());
+  deliver_log();
   return {};
 }
 

@@ -71,6 +71,10 @@ struct pipeline_engine::impl {
   /// Starts the stages again with these weights, behind all open calls. Errors leave the ones before.
   [[nodiscard]] expected<void> exchange(state_dict fitted);
   void wait_for_calls();
+  /// What a start that fails is undone with.
+  [[nodiscard]] expected<void> keep_built_weights();
+  /// Starts stages in the place of those that have stopped.
+  [[nodiscard]] expected<void> start(const checked_run& run);
   void set_evaluating(evaluation_run* run) {
     const std::lock_guard lock(mutex);
     evaluating = run;

@@ -231,18 +231,15 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   auto state = std::make_unique<impl>(std::move(run));
   auto log = TROUPE_TRY(run_log::open(options.run.log));
   state->caller = TROUPE_TRY(hook_caller::start(log.attach({})));
-  const log_function to_log = [to = state->caller](log_record record) { to->put(std::move(record)); };
+  state->log = std::move(log);
+  state->first = std::move(request.first);
   state->fingerprint = state->checked.fingerprint();
-  auto stages = TROUPE_TRY(start_stages(state->checked, request.first, 0, to_log, {}));
-  if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(stages);
+  TROUPE_TRY(state->start(state->checked));
+  if (!request.config.num_pipe_buffers) request.config.num_pipe_buffers = buffers_between(state->stages);
   state->model = std::move(model);
   state->config = std::move(request.config);
-  state->log = std::move(log);
   state->options = std::move(options);
   state->loss = std::move(loss);
-  state->first = std::move(request.first);
-  state->stages = std::move(stages);
-  state->deliver_log();
   return std::unique_ptr<pipeline_engine>(new pipeline_engine(std::move(state)));
 }
 

@@ -274,6 +274,34 @@ TEST_F(checkpoints, that_do_not_fit_leave_the_engine_as_it_is) {
   EXPECT_THAT(sizes.cause, HasSubstr("layer 0 (conv1 Conv2d): conv1.weight has [2, 2] and not [4, 1, 3, 3]"));
 }
 
+/// Its weights are random, and its forward refuses large ones.
+struct picky_linear : torch::nn::Module {
+  picky_linear() : inner(register_module("inner", torch::nn::Linear(36, 5))) {}
+  at::Tensor forward(const at::Tensor& x) {
+    if (inner->weight.max().item<float>() > 100) throw std::runtime_error("weights are too large");
+    return inner->forward(x.flatten(1));
+  }
+  torch::nn::Linear inner;
+};
+
+TEST_F(checkpoints, that_do_not_start_leave_layers_in_code_as_they_were) {
+  const auto kept = std::make_shared<picky_linear>();
+  for (const bool is_kept : {false, true}) {
+    const auto build = [&] { return is_kept ? kept : std::make_shared<picky_linear>(); };
+    const auto engine =
+        get(pipeline_engine::create(pipeline_module{.layers = {layer_spec("Picky", build)}, .loss_fn = mean_of},
+                                    {.run = {.threads = 1}, .sample = some_batches().front().inputs}));
+    const auto before = get(engine->module_state_dict());
+    const auto wanted = outputs_of(*engine);
+    auto large = before;
+    for (named_tensor& each : large) each.tensor = each.tensor.add(1000);
+    const auto refused = error_of(engine->load_module_state_dict(large));
+    EXPECT_THAT(to_string(refused), HasSubstr("weights are too large"));
+    expect_equal(get(engine->module_state_dict()), before);
+    expect_bits(outputs_of(*engine), wanted);
+  }
+}
+
 TEST_F(checkpoints, that_are_damaged_are_told) {
   const auto engine = start_engine("file", 1);
   const fs::path dir = copy();
