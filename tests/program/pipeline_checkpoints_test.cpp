@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <ATen/Parallel.h>
 #include <fcntl.h>
@@ -84,18 +85,39 @@ pipeline_module code(std::uint32_t stages) {
 
 using engine_ptr = std::unique_ptr<pipeline_engine>;
 
-/// "file" or "code", stages, "here" or "workers".
-expected<engine_ptr> make_engine(const std::string& model, std::uint32_t stages, bool has_workers) {
+struct engine_choice {
+  std::string model = "file";  ///< or "code"
+  int stages = 1;
+  bool has_workers = false;
+  int replicas = 1;
+  bool is_bfloat16 = false;
+};
+
+expected<engine_ptr> make_engine(const engine_choice& choice) {
   pipeline_engine_options options{.run = {.threads = 1}, .optimize = optimize_mode::none};
-  options.run.workers.enabled = has_workers;
-  if (model == "code") return pipeline_engine::create(code(stages), options);
-  options.stages = stages;
+  options.run.workers.enabled = choice.has_workers;
+  options.replicas = choice.replicas;
+  if (choice.is_bfloat16) options.dtype = at::kBFloat16;
+  if (choice.model == "code") return pipeline_engine::create(code(static_cast<std::uint32_t>(choice.stages)), options);
+  options.stages = choice.stages;
   return pipeline_engine::create(recorded("first.pt").string(), options, mean_of);
 }
 
-engine_ptr start_engine(const std::string& model, std::uint32_t stages, bool has_workers = false) {
-  if (has_workers) ::setenv(engine_variable, (model + std::to_string(stages)).c_str(), 1);
-  return get(make_engine(model, stages, has_workers));
+/// Workers read their engine_choice there.
+engine_choice choice_of_environment() {
+  engine_choice made{.has_workers = true};
+  std::istringstream(environment(engine_variable)) >> made.model >> made.stages >> made.replicas >> made.is_bfloat16;
+  return made;
+}
+
+engine_ptr start_engine(const engine_choice& choice) {
+  std::ostringstream text;
+  text << choice.model << ' ' << choice.stages << ' ' << choice.replicas << ' ' << choice.is_bfloat16;
+  if (choice.has_workers) ::setenv(engine_variable, text.str().c_str(), 1);
+  return get(make_engine(choice));
+}
+engine_ptr start_engine(const std::string& model, int stages, bool has_workers = false) {
+  return start_engine({.model = model, .stages = stages, .has_workers = has_workers});
 }
 
 std::vector<batch> some_batches() {
@@ -111,11 +133,12 @@ std::vector<at::Tensor> outputs_of(pipeline_engine& engine) {
   return output ? output->logits : std::vector<at::Tensor>{};
 }
 
-std::vector<at::Tensor> plain_outputs(const char* model) {
+std::vector<at::Tensor> plain_outputs(const char* model, at::ScalarType type = at::kFloat) {
   at::set_num_threads(1);
   plain_loop loop(recorded(model));
+  loop.model.to(type);
   std::vector<at::Tensor> made;
-  for (const batch& each : some_batches()) made.push_back(loop.forward(each.inputs.only()).clone());
+  for (const batch& each : some_batches()) made.push_back(loop.forward(each.inputs.only().to(type)).clone());
   return made;
 }
 
@@ -145,7 +168,7 @@ Value value_in(const client_state& state, const std::string& name) {
 }
 
 TEST_F(checkpoints, of_pytorch_load_at_any_number_of_stages) {
-  for (const std::uint32_t stages : {1u, 2u, 4u}) {
+  for (const int stages : {1, 2, 4}) {
     const auto engine = start_engine("file", stages);
     expect_bits(outputs_of(*engine), plain_outputs("first.pt"));
     const auto loaded = engine->load_checkpoint(recorded("checkpoint"));
@@ -196,6 +219,72 @@ TEST_F(checkpoints, that_were_saved_at_four_stages_load_at_two) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(loaded.client_state.at("nothing").value));
   const auto sizes = value_in<client_value::list>(loaded.client_state, "sizes");
   EXPECT_TRUE(at::equal(std::get<at::Tensor>(sizes.at(2).value), at::ones({2})));
+}
+
+TEST_F(checkpoints, load_into_all_replicas) {
+  for (const bool has_workers : {false, true}) {
+    const auto engine = start_engine({.stages = 2, .has_workers = has_workers, .replicas = 2});
+    ASSERT_TRUE(engine->load_checkpoint(recorded("checkpoint")));
+    expect_bits(outputs_of(*engine), plain_outputs("second.pt"));
+    const auto state = get(load_weights(recorded("state.pt")));
+    expect_equal(get(engine->module_state_dict()), state);
+    ASSERT_TRUE(engine->save_checkpoint(dir_, "replicas"));
+    const auto single = start_engine("file", 1);
+    ASSERT_TRUE(single->load_checkpoint(dir_));
+    expect_equal(get(single->module_state_dict()), state);
+  }
+}
+
+TEST_F(checkpoints, of_layers_in_code_load_into_all_replicas) {
+  const auto from = start_engine("code", 1);
+  auto state = get(from->module_state_dict());
+  for (named_tensor& each : state) each.tensor = at::arange(each.tensor.numel()).cos().reshape(each.tensor.sizes());
+  ASSERT_TRUE(from->load_module_state_dict(state));
+  ASSERT_TRUE(from->save_checkpoint(dir_, "code"));
+  const auto wanted = outputs_of(*from);
+  for (const bool has_workers : {false, true}) {
+    const auto to = start_engine({.model = "code", .stages = 2, .has_workers = has_workers, .replicas = 3});
+    ASSERT_TRUE(to->load_checkpoint(dir_));
+    expect_bits(outputs_of(*to), wanted);
+    expect_equal(get(to->module_state_dict()), state);
+  }
+}
+
+TEST_F(checkpoints, are_cast_to_the_type_of_the_engine) {
+  auto rounded = get(load_weights(recorded("state.pt")));
+  for (named_tensor& each : rounded)
+    if (each.tensor.is_floating_point()) each.tensor = each.tensor.to(at::kBFloat16);
+  for (const bool has_workers : {false, true}) {
+    const auto engine = start_engine({.stages = 2, .has_workers = has_workers, .is_bfloat16 = true});
+    expect_bits(outputs_of(*engine), plain_outputs("first.pt", at::kBFloat16));
+    ASSERT_TRUE(engine->load_checkpoint(recorded("checkpoint")));
+    expect_bits(outputs_of(*engine), plain_outputs("second.pt", at::kBFloat16));
+    expect_equal(get(engine->module_state_dict()), rounded);
+    ASSERT_TRUE(engine->save_checkpoint(dir_, "rounded"));
+  }
+  const auto in_float32 = start_engine("file", 1);
+  ASSERT_TRUE(in_float32->load_checkpoint(dir_));
+  const auto widened = get(in_float32->module_state_dict());
+  ASSERT_EQ(widened.size(), rounded.size());
+  for (std::size_t i = 0; i < rounded.size(); ++i)
+    EXPECT_TRUE(at::equal(widened[i].tensor, rounded[i].tensor.to(widened[i].tensor.scalar_type())));
+}
+
+TEST_F(checkpoints, of_layers_in_code_are_cast_to_the_type_of_the_engine) {
+  const auto from = start_engine("code", 1);
+  ASSERT_TRUE(from->save_checkpoint(dir_, "code"));
+  auto rounded = get(from->module_state_dict());
+  for (named_tensor& each : rounded) each.tensor = each.tensor.mul(2).to(at::kBFloat16);
+  ASSERT_TRUE(from->load_module_state_dict(rounded));
+  ASSERT_TRUE(from->save_checkpoint(dir_, "twice"));
+  for (const bool has_workers : {false, true}) {
+    const auto to = start_engine({.model = "code", .stages = 2, .has_workers = has_workers, .is_bfloat16 = true});
+    ASSERT_TRUE(to->load_checkpoint(dir_));
+    expect_equal(get(to->module_state_dict()), rounded);
+    at::Tensor plain = some_batches().front().inputs.only().flatten(1).to(at::kBFloat16);
+    for (const std::size_t at : {0u, 2u, 4u, 6u}) plain = at::linear(plain, rounded[at].tensor, rounded[at + 1].tensor);
+    EXPECT_TRUE(at::equal(outputs_of(*to).front(), plain));
+  }
 }
 
 TEST_F(checkpoints, of_layers_in_code_keep_tied_weights) {
@@ -352,9 +441,7 @@ TEST_F(checkpoints, are_read_by_pytorch) {
 int main(int argc, char** argv) {
   const troupe::program here(argc, argv);
   if (troupe::program::worker() != nullptr || troupe::program::is_probe()) {
-    const std::string engine = troupe::testing::environment(troupe::testing::engine_variable);
-    static_cast<void>(
-        troupe::testing::make_engine(engine.substr(0, 4), static_cast<std::uint32_t>(engine.back() - '0'), true));
+    static_cast<void>(troupe::testing::make_engine(troupe::testing::choice_of_environment()));
     return 1;
   }
   ::testing::InitGoogleTest(&argc, argv);
