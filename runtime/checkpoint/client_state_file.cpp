@@ -8,8 +8,8 @@
 
 #include "messages/try.hpp"
 #include "runtime/weights/mapped_file.hpp"
+#include "runtime/weights/pickled_dict.hpp"
 #include "runtime/weights/pickled_file.hpp"
-#include "runtime/weights/pickled_tensors.hpp"
 
 namespace troupe {
 namespace {
@@ -55,19 +55,17 @@ class value_reader {
 
   expected<loaded_checkpoint> read() {
     loaded_checkpoint made;
-    const auto members = members_of(values_.root);
-    if (!members) {
+    if (!is_dict(values_, values_.root)) {
       return fail(error_code::model_not_torchscript, reading_.where(),
                   "it holds " + kind_text(values_, values_.root) + " in place of a dict",
                   "save the checkpoint again, or delete this file: the layers do not need it");
     }
-    for (std::size_t i = 0; i + 1 < members->size(); i += 2) {
-      const pickled& key = (*members)[i];
+    for (const auto& [key, value] : TROUPE_TRY(members_of(reading_, values_, values_.root))) {
       if (key.what != kind::text || is_engine_state(values_.text_of(key))) continue;
       std::string name(values_.text_of(key));
-      auto value = TROUPE_TRY(read((*members)[i + 1], name, 0));
-      if (value) {
-        made.client_state.insert_or_assign(std::move(name), std::move(*value));
+      auto read = TROUPE_TRY(data_in(value, name, 0));
+      if (read) {
+        made.client_state.insert_or_assign(std::move(name), std::move(*read));
       } else {
         made.left_out.push_back(std::move(name));
       }
@@ -78,20 +76,17 @@ class value_reader {
  private:
   using maybe = std::optional<client_value>;
 
-  /// Keys and values in turn; nothing for another value.
-  [[nodiscard]] std::optional<std::vector<pickled>> members_of(const pickled& value) const {
-    const auto items = values_.items_of(value);
-    if (value.what == kind::dict) return std::vector<pickled>(items.begin(), items.end());
-    if (value.what != kind::made || callee_text(values_, value) != "collections.OrderedDict") return std::nullopt;
-    constexpr std::size_t parts = 3;
-    return std::vector<pickled>(items.begin() + parts, items.end());
+  [[nodiscard]] tl::unexpected<error> too_large(const std::string& name) const {
+    return reading_.beyond_limits("its member " + name + " would take more memory than a file of this size may");
   }
 
   /// Nothing for a value that is no data.
-  expected<maybe> read(const pickled& value, const std::string& name, int depth) {
-    if (depth > nested_max || !reading_.take(sizeof(client_value) + value.size)) {
-      return reading_.beyond_limits("its member " + name + " is nested too deep, or too large");
+  expected<maybe> data_in(const pickled& value, const std::string& name, int depth) {
+    if (depth > nested_max) {
+      return reading_.beyond_limits("its member " + name + " is nested more than " + std::to_string(nested_max) +
+                                    " deep");
     }
+    if (!reading_.take(value.size)) return too_large(name);
     switch (value.what) {
       case kind::none:
         return client_value();
@@ -109,7 +104,7 @@ class value_reader {
       case kind::dict:
         return read_dict(value, name, depth);
       case kind::made:
-        if (callee_text(values_, value) == "collections.OrderedDict") return read_dict(value, name, depth);
+        if (is_dict(values_, value)) return read_dict(value, name, depth);
         if (!callee_text(values_, value).starts_with("torch._")) return maybe();
         return tensor_in(reading_, values_, value, name, find_).map([](at::Tensor&& made) {
           return maybe(client_value(std::move(made)));
@@ -120,9 +115,12 @@ class value_reader {
   }
 
   expected<maybe> read_list(const pickled& value, const std::string& name, int depth) {
+    const auto items = values_.items_of(value);
+    if (!reading_.take(items.size() * sizeof(client_value))) return too_large(name);
     client_value::list made;
-    for (const pickled& each : values_.items_of(value)) {
-      auto one = TROUPE_TRY(read(each, name, depth + 1));
+    made.reserve(items.size());
+    for (const pickled& each : items) {
+      auto one = TROUPE_TRY(data_in(each, name, depth + 1));
       if (!one) return maybe();
       made.push_back(std::move(*one));
     }
@@ -130,17 +128,14 @@ class value_reader {
   }
 
   expected<maybe> read_dict(const pickled& value, const std::string& name, int depth) {
+    constexpr std::uint64_t node_bytes = 96;
     client_state made;
-    const auto members = members_of(value);
-    for (std::size_t i = 0; i + 1 < members->size(); i += 2) {
-      if ((*members)[i].what != kind::text) return maybe();
-      auto one = TROUPE_TRY(read((*members)[i + 1], name, depth + 1));
+    for (const auto& [key, member] : TROUPE_TRY(members_of(reading_, values_, value))) {
+      if (key.what != kind::text) return maybe();
+      auto one = TROUPE_TRY(data_in(member, name, depth + 1));
       if (!one) return maybe();
-      constexpr std::uint64_t node_bytes = 96;
-      if (!reading_.take(node_bytes + (*members)[i].size)) {
-        return reading_.beyond_limits("its member " + name + " is too large");
-      }
-      made.insert_or_assign(std::string(values_.text_of((*members)[i])), std::move(*one));
+      if (!reading_.take(node_bytes + sizeof(client_value) + key.size)) return too_large(name);
+      made.insert_or_assign(std::string(values_.text_of(key)), std::move(*one));
     }
     return client_value(std::move(made));
   }

@@ -14,7 +14,7 @@ namespace troupe {
 expected<client_state> with_engine_states(const client_state& of_client);
 
 /// The members of the client in the file that DeepSpeed, or with_engine_states(), wrote. `file` has a dict in the zip
-/// format of torch.save; nothing in it is called. Errors: those of load_weights(); E0217 for values that are nested
+/// format of torch.save; nothing in it is called. Errors: those of load_weights(); E0214 for values that are nested
 /// more than 64 deep. Fills all members of the result but the tag.
 expected<loaded_checkpoint> read_client_state(const std::filesystem::path& file);
 

@@ -13,13 +13,14 @@ namespace troupe {
 struct pickled {
   enum class kind : std::uint8_t {
     none,
-    truth,    ///< `number` is 0 or 1
-    whole,    ///< `number` is a std::int64_t
-    real,     ///< `number` has the bits of a double
-    digits,   ///< a longer whole number: `view`
-    text,     ///< `view`
-    bytes,    ///< `view`
-    global,   ///< a class or function: pickled_values::names
+    truth,   ///< `number` is 0 or 1
+    whole,   ///< `number` is a std::int64_t
+    real,    ///< `number` has the bits of a double
+    digits,  ///< a longer whole number: `view`
+    text,    ///< `view`
+    bytes,   ///< `view`
+    global,  ///< a class or function: pickled_values::names
+    // Those that have items.
     tuple,    ///< items
     list,     ///< items
     set,      ///< items
@@ -47,8 +48,11 @@ class pickled_values {
 
   [[nodiscard]] std::string_view text_of(const pickled& text) const { return bytes_.substr(text.number, text.size); }
   [[nodiscard]] const global_name& name_of(const pickled& global) const { return names[global.number]; }
-  /// The items of a container, the parts of what was made, or the id of a value that is outside.
-  [[nodiscard]] std::span<const pickled> items_of(const pickled& value) const { return nodes[value.number]; }
+  /// The items of a container, the parts of what was made, or the id of a value that is outside; none for others.
+  [[nodiscard]] std::span<const pickled> items_of(const pickled& value) const {
+    if (value.what < pickled::kind::tuple) return {};
+    return nodes[value.number];
+  }
 
   std::vector<global_name> names;
   std::deque<std::vector<pickled>> nodes;

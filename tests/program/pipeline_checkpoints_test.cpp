@@ -410,10 +410,16 @@ TEST_F(checkpoints, that_are_damaged_are_told) {
                                         << "cos\nsystem\nX\x04" << std::string(3, '\0') << "true\x85R.";
   EXPECT_EQ(refused().code, error_code::model_has_effects) << to_string(refused());
   fs::rename(dir / "kept", file);
+  fs::copy(file, dir / "kept");
   fs::resize_file(file, fs::file_size(file) / 2);
-  EXPECT_NE(refused().code, error_code::internal);
+  EXPECT_EQ(refused().code, error_code::model_truncated);
+  fs::rename(dir / "kept", file);
   fs::rename(file, dir / "step2/layer_03-model_01-model_states.pt");
   EXPECT_THAT(refused().cause, HasSubstr("model axis (model_01)"));
+  fs::rename(dir / "step2/layer_03-model_01-model_states.pt", file);
+  fs::resize_file(dir / "step2/mp_rank_00_model_states.pt", 100);
+  EXPECT_EQ(refused().code, error_code::model_truncated);
+  EXPECT_THAT(refused().where, HasSubstr("mp_rank_00_model_states.pt"));
   std::ofstream(dir / "latest") << "../step2";
   EXPECT_EQ(refused().code, error_code::model_unreadable);
   fs::remove(dir / "latest");
