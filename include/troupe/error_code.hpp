@@ -62,6 +62,7 @@ enum class error_code : std::uint16_t {
   data_label_out_of_range = 305,
   data_empty = 306,
   data_unreadable = 307,
+  tokenizer_unusable = 308,
 
   config_missing = 401,
   config_syntax = 402,

@@ -208,6 +208,11 @@ inline constexpr std::array input = {
         error_code::data_unreadable, exit_status::bad_input, "data file cannot be read",
         "The file exists, but the operating system would not read it. Missing permission and a damaged disk are "
         "the usual causes. The message carries the system's own words; check the permissions."},
+    error_explanation{
+        error_code::tokenizer_unusable, exit_status::bad_input, "tokenizer cannot be used",
+        "A tokenizer's file has a part that Troupe does not compute, or parts that contradict each other: a kind of "
+        "normalizer that is not known, a merge of tokens that the vocabulary does not have, a regular expression that "
+        "is broken. The message names the part. docs/text.md lists what is supported."},
 
     error_explanation{
         error_code::config_missing, exit_status::bad_input, "config file, hostfile or ticket does not exist",

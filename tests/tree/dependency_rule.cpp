@@ -19,7 +19,7 @@ constexpr std::array core_folders = {"suggest",    "fault",  "schedule",  "topol
                                      "os",         "log",    "edge",      "transport", "link",       "process",
                                      "journal",    "ledger", "telemetry", "flow",      "wiring",     "inject",
                                      "local_host", "launch", "join",      "agent",     "agent_host", "launcher",
-                                     "cuda",       "device", "archive",   "kernel"};
+                                     "cuda",       "device", "archive",   "kernel",    "json",       "text"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
@@ -46,6 +46,7 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"stage_function.hpp", "runtime/stage"},
                                                             {"result.hpp", "runtime/report"},
                                                             {"fault_plan.hpp", "runtime/fault"},
+                                                            {"tokenizer.hpp", "runtime/text"},
                                                             {"topology.hpp", "program"},
                                                             {"evaluator.hpp", "program"},
                                                             {"pipeline_module.hpp", "program"},
