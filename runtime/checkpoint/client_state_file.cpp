@@ -16,8 +16,6 @@ namespace {
 
 using kind = pickled::kind;
 
-constexpr int nested_max = 64;
-
 /// What DeepSpeed 0.19 writes itself (DeepSpeedEngine._common_checkpoint_state() and its callers), now and before.
 constexpr std::array<std::string_view, 24> engine_states{"module",
                                                          "buffer_names",
@@ -82,9 +80,9 @@ class value_reader {
 
   /// Nothing for a value that is no data.
   expected<maybe> data_in(const pickled& value, const std::string& name, int depth) {
-    if (depth > nested_max) {
-      return reading_.beyond_limits("its member " + name + " is nested more than " + std::to_string(nested_max) +
-                                    " deep");
+    if (depth > client_state_deep_max) {
+      return reading_.beyond_limits("its member " + name + " is nested more than " +
+                                    std::to_string(client_state_deep_max) + " deep");
     }
     if (!reading_.take(value.size)) return too_large(name);
     switch (value.what) {

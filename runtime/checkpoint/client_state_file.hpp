@@ -9,6 +9,9 @@
 
 namespace troupe {
 
+/// Lists and dicts within each other, in what is written and read.
+inline constexpr int client_state_deep_max = 64;
+
 /// What save_checkpoint() writes beside the layers: the members that DeepSpeed's loader reads, and those of the client.
 /// E0103 for a member of the client that has the name of one of DeepSpeed's.
 expected<client_state> with_engine_states(const client_state& of_client);

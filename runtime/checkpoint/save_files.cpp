@@ -11,10 +11,11 @@
 #include "messages/try.hpp"
 #include "runtime/checkpoint/checkpoint_layout.hpp"
 #include "runtime/checkpoint/client_state_file.hpp"
-#include "runtime/checkpoint/pickle_writer.hpp"
+#include "runtime/checkpoint/write_client_state.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/file_replacement.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include "runtime/weights/writing.hpp"
 
 namespace troupe {
 namespace {
@@ -27,17 +28,6 @@ constexpr const char* temporary_prefix = ".troupe-saving-";
 tl::unexpected<error> unwritable(const fs::path& path, const std::string& cause,
                                  const std::string& fix = "name a folder that can be written to, with space left") {
   return fail(error_code::output_unwritable, path.string(), cause, fix);
-}
-
-/// A file without what its tensors share with those of other layers.
-state_dict apart(const state_dict& layer) {
-  state_dict made = layer;
-  for (named_tensor& each : made) {
-    each.tensor = each.tensor.detach().cpu();
-    if (each.tensor.storage().nbytes() != each.tensor.nbytes())
-      each.tensor = each.tensor.clone(at::MemoryFormat::Contiguous);
-  }
-  return made;
 }
 
 bool is_of_checkpoint(const std::string& name) {
@@ -63,11 +53,12 @@ class saving {
     TROUPE_TRY(make_temporary());
     for (std::size_t layer = 0; layer < content.layers.size(); ++layer) {
       pause();
-      TROUPE_TRY(
-          save_weights(temporary_ / layer_file_name(layer), apart(content.layers[layer]), weights_format::torch_zip));
+      state_dict weights = content.layers[layer];
+      for (named_tensor& each : weights) each.tensor = apart(each.tensor);  // not with those of other layers
+      TROUPE_TRY(save_weights(temporary_ / layer_file_name(layer), weights, weights_format::torch_zip));
     }
     pause();
-    TROUPE_TRY(write_pickled(temporary_ / states_name, states));
+    TROUPE_TRY(write_client_state(temporary_ / states_name, states));
     pause();
     TROUPE_TRY(publish());
     pause();

@@ -17,6 +17,8 @@ class weights_writing {
   expected<void> write(std::string_view bytes) { return told(file_.write(bytes)); }
   expected<void> publish() { return told(file_.publish()); }
 
+  /// E0217 for a tensor that is not dense.
+  [[nodiscard]] expected<void> check_dense(const std::string& name, const at::Tensor& tensor) const;
   /// E0217.
   [[nodiscard]] tl::unexpected<error> refused(const std::string& name, const std::string& finding,
                                               const std::string& fix) const;
@@ -28,9 +30,11 @@ class weights_writing {
   file_replacement file_;
 };
 
-// The content of a file, behind checks of save_weights(): dense tensors without two names. The order is that of the
-// dict, in safetensors that of the data by the size of an element, so that each is aligned.
+/// The content of a safetensors file, behind checks of save_weights(): dense tensors without two names. The header has
+/// the order of the dict, and the data that of the size of an element, so that each is aligned.
 expected<void> write_safetensors(weights_writing& to, const state_dict& dict);
-expected<void> write_torch_zip(weights_writing& to, const state_dict& dict);
+
+/// The tensor on the CPU, in memory that has no other values.
+at::Tensor apart(const at::Tensor& tensor);
 
 }  // namespace troupe
