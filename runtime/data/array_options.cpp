@@ -1,50 +1,27 @@
 #include "runtime/data/array_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "messages/try.hpp"
 #include "messages/wire_limits.hpp"
-#include "runtime/data/cast_names.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 
 namespace {
 
-constexpr std::string_view ignore_key = "ignore=";
 constexpr std::string_view label_key = "label=";
 constexpr std::string_view inputs_key = "inputs=";
 constexpr std::string_view trim_key = "trim=";
 constexpr const char* default_label = "labels";
 
-tl::unexpected<error> refused(const std::string& specification, std::string cause, std::string fix) {
-  return fail(error_code::value_out_of_range, specification, std::move(cause), std::move(fix));
-}
-
-expected<void> read_ignored(const std::string& specification, std::string_view digits, array_options& into) {
-  std::int64_t label = 0;
-  const auto [stop, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), label);
-  if (failure != std::errc{} || stop != digits.data() + digits.size()) {
-    return refused(specification, "expected a whole number behind ignore=, found \"" + std::string(digits) + "\"",
-                   "write the label of the samples that are left out, as in ignore=-100");
-  }
-  if (into.ignored) return refused(specification, "names two labels to ignore", "name one");
-  into.ignored = label;
-  return {};
-}
-
-expected<void> read_names(const std::string& specification, std::string_view key, std::string_view names,
-                          std::vector<std::string>& into) {
-  for (std::string& name : parts_between('+', names)) {
-    if (!is_array_name(name)) {
-      return refused(specification, "\"" + name + "\" behind " + std::string(key) + " is no name of an array",
-                     "write names with + between, as in " + std::string(key) + "start+end");
-    }
-    if (std::ranges::find(into, name) != into.end()) {
-      return refused(specification, "names \"" + name + "\" twice behind " + std::string(key), "name it once");
-    }
-    into.push_back(std::move(name));
+expected<void> check_names(const data_request& request, std::string_view option,
+                           const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (is_array_name(name)) continue;
+    return fail(error_code::value_out_of_range, request.specification,
+                "\"" + name + "\" behind " + std::string(option) + "= is no name of an array",
+                "write names with + between, as in " + std::string(option) + "=start+end");
   }
   return {};
 }
@@ -86,36 +63,17 @@ bool is_array_name(std::string_view name) {
          std::ranges::all_of(parts_between('.', name), is_word);
 }
 
-expected<void> read_array_option(const std::string& specification, const std::string& form, const std::string& part,
-                                 bool has_inputs, array_options& into) {
-  const std::string_view text = part;
-  if (text.starts_with(ignore_key)) return read_ignored(specification, text.substr(ignore_key.size()), into);
-  if (text.starts_with(label_key)) {
-    return read_names(specification, label_key, text.substr(label_key.size()), into.labels);
-  }
-  if (has_inputs && text.starts_with(inputs_key)) {
-    if (!into.inputs.empty()) return refused(specification, "has inputs= twice", "write one, as in inputs=ids+mask");
-    return read_names(specification, inputs_key, text.substr(inputs_key.size()), into.inputs);
-  }
-  if (text.starts_with(trim_key)) {
-    if (!into.trim.empty()) return refused(specification, "has trim= twice", "name one mask");
-    std::vector<std::string> masks;
-    TROUPE_TRY(read_names(specification, trim_key, text.substr(trim_key.size()), masks));
-    if (masks.size() != 1) return refused(specification, "trim= names several masks", "name one");
-    into.trim = masks.front();
-    return {};
-  }
-  const at::ScalarType dtype = cast_type(part);
-  if (dtype == at::ScalarType::Undefined) {
-    std::vector<std::string> known;
-    known.reserve(cast_names.size());
-    for (const cast_name& each : cast_names) known.emplace_back(each.name);
-    return refused(specification, "expected " + form + ", and there is no type \"" + part + "\"",
-                   suggest_fix(part, known));
-  }
-  if (into.dtype) return refused(specification, "names two types", "name one");
-  into.dtype = dtype;
-  return {};
+expected<array_options> read_array_options(const data_request& request) {
+  const data_options& given = request.options;
+  array_options made{.ignored = given.count(ignore_option.name),
+                     .labels = given.names(label_option.name),
+                     .inputs = given.names(inputs_option.name),
+                     .trim = given.text(trim_option.name).value_or("")};
+  if (const auto dtype = given.text(dtype_option.name)) made.dtype = cast_type(*dtype);
+  TROUPE_TRY(check_names(request, label_option.name, made.labels));
+  TROUPE_TRY(check_names(request, inputs_option.name, made.inputs));
+  if (given.has(trim_option.name)) TROUPE_TRY(check_names(request, trim_option.name, {made.trim}));
+  return made;
 }
 
 std::string choice_text(const array_options& options) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,8 @@
 
 #include <c10/core/ScalarType.h>
 
+#include "runtime/data/cast_names.hpp"
+#include "runtime/data/data_option.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -18,7 +21,7 @@ struct array_options {
   std::optional<at::ScalarType> dtype;
   /// Samples with this label are left out.
   std::optional<std::int64_t> ignored;
-  /// label=A+B or label=A,label=B: the arrays that are labels. Empty: the kind's default.
+  /// label=A+B: the arrays that are labels. Empty: the kind's default.
   std::vector<std::string> labels;
   /// inputs=A+B: the arrays that are inputs. Empty: all that are no labels.
   std::vector<std::string> inputs;
@@ -37,10 +40,47 @@ std::vector<std::string> parts_between(char separator, std::string_view text);
 /// them.
 bool is_array_name(std::string_view name);
 
-/// Reads DTYPE, ignore=LABEL, label=NAMES, trim=NAME and, where `has_inputs`, inputs=NAMES into `into`, each once but
-/// label=. `specification` is what errors name, `form` what they expect: "npz:FILE[,DTYPE]". Errors: E0103.
-expected<void> read_array_option(const std::string& specification, const std::string& form, const std::string& part,
-                                 bool has_inputs, array_options& into);
+/// The options of kinds that are arrays with names.
+inline constexpr data_option label_option{.name = "label",
+                                          .form = data_value::names,
+                                          .value_name = "NAMES",
+                                          .example = "start,end",
+                                          .help = "what the labels are; without it the array labels"};
+inline constexpr data_option inputs_option{.name = "inputs",
+                                           .form = data_value::names,
+                                           .value_name = "NAMES",
+                                           .example = "input_ids,attention_mask",
+                                           .help = "what the inputs are, each by its name"};
+inline constexpr data_option trim_option{.name = "trim",
+                                         .form = data_value::text,
+                                         .value_name = "MASK",
+                                         .example = "attention_mask",
+                                         .help = "the mask by which sequences are cut to the longest of a micro-batch"};
+inline constexpr data_option ignore_option{.name = "ignore",
+                                           .form = data_value::count,
+                                           .value_name = "LABEL",
+                                           .example = "-100",
+                                           .help = "leave out the samples with this label",
+                                           .minimum = -9223372036854775808.0,
+                                           .maximum = 9223372036854775807.0};
+inline constexpr auto cast_name_list = [] {
+  std::array<std::string_view, cast_names.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = cast_names[i].name;
+  return names;
+}();
+inline constexpr data_option dtype_option{.name = "dtype",
+                                          .form = data_value::choice,
+                                          .value_name = "DTYPE",
+                                          .example = "float32",
+                                          .help = "cast the inputs to this type",
+                                          .choices = cast_name_list,
+                                          .is_bare = true};
+
+inline constexpr std::array npy_options = {label_option, trim_option, ignore_option, dtype_option};
+inline constexpr std::array npz_options = {label_option, inputs_option, trim_option, ignore_option, dtype_option};
+
+/// The options of the tables above. Errors: E0103 for a name that no array can have.
+expected<array_options> read_array_options(const data_request& request);
 
 /// ",label=end,inputs=ids+mask,trim=mask": the choice of arrays as it was given; empty where none was.
 std::string choice_text(const array_options& options);

@@ -57,8 +57,8 @@ expected<void> check_records(const std::string& path, const byte_region& file) {
 
 }  // namespace
 
-expected<data_set_ptr> open_cifar10(const std::string& file_or_directory) {
-  std::string path = file_or_directory;
+expected<data_set_ptr> open_cifar10(const data_request& request) {
+  std::string path = request.path();
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     std::string found = TROUPE_TRY(find_in_directory(path));
@@ -67,7 +67,7 @@ expected<data_set_ptr> open_cifar10(const std::string& file_or_directory) {
   byte_region_ptr region = TROUPE_TRY(open_bytes(path));
   if (expected<void> whole = check_records(path, *region); !whole) return tl::make_unexpected(whole.error());
   byte_image_layout layout;
-  layout.name = "cifar10:" + file_or_directory;
+  layout.name = "cifar10:" + request.path();
   layout.size = region->size() / record_bytes;
   layout.shape = {planes, side, side};
   layout.classes = object_classes;

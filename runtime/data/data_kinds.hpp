@@ -1,9 +1,12 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "runtime/data/array_options.hpp"
+#include "runtime/data/data_option.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {
@@ -15,25 +18,31 @@ struct data_kind {
   std::string_view path;
   /// One line for docs/data.md (a test compares them).
   std::string_view help;
-  /// Gets what stands behind the colon, which is not empty.
-  expected<data_set_ptr> (*open)(const std::string& path);
+  /// Gets checked options; what they mean together is its affair.
+  expected<data_set_ptr> (*open)(const data_request& request);
+  /// The kind's options: data_option.hpp says how they are declared.
+  std::span<const data_option> options = {};
+  /// Every part that is no option is a path, and not the first alone.
+  bool takes_several_paths = false;
 };
 
 // Formats to the byte: docs/data.md.
-expected<data_set_ptr> open_mnist(const std::string& file_or_directory);
-expected<data_set_ptr> open_cifar10(const std::string& file_or_directory);
-expected<data_set_ptr> open_npy(const std::string& paths_and_options);
-expected<data_set_ptr> open_npz(const std::string& path_and_options);
+expected<data_set_ptr> open_mnist(const data_request& request);
+expected<data_set_ptr> open_cifar10(const data_request& request);
+expected<data_set_ptr> open_npy(const data_request& request);
+expected<data_set_ptr> open_npz(const data_request& request);
 
-/// All kinds of data. A new one has its row here, its function above and a source file of its own.
+/// All kinds of data. A new one has its row here, its function above, a source file of its own and its row in
+/// docs/data.md.
 inline constexpr std::array data_kinds = {
     data_kind{"mnist", "FILE_OR_DIR",
               "MNIST, EMNIST and their like: a file of images, or the directory of t10k, gzip or not", open_mnist},
     data_kind{"cifar10", "FILE_OR_DIR", "CIFAR-10 binary records", open_cifar10},
     data_kind{"npy", "INPUTS,LABELS[,DTYPE][,ignore=LABEL]",
-              "NumPy files: two, or one for each name (NAME=FILE,...); DTYPE casts the inputs", open_npy},
+              "NumPy files: two, or one for each name (NAME=FILE,...); DTYPE casts the inputs", open_npy, npy_options,
+              true},
     data_kind{"npz", "FILE[,label=NAME][,inputs=A+B][,trim=MASK][,DTYPE][,ignore=LABEL]",
-              "a NumPy archive of numpy.savez, with inputs and labels by name", open_npz},
+              "a NumPy archive of numpy.savez, with inputs and labels by name", open_npz, npz_options},
 };
 
 /// "mnist:FILE_OR_DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS[,DTYPE][,ignore=LABEL], npz:..."

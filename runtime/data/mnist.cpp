@@ -136,8 +136,8 @@ expected<image_files> find_files(const std::string& path) {
 
 }  // namespace
 
-expected<data_set_ptr> open_mnist(const std::string& file_or_directory) {
-  const image_files files = TROUPE_TRY(find_files(file_or_directory));
+expected<data_set_ptr> open_mnist(const data_request& request) {
+  const image_files files = TROUPE_TRY(find_files(request.path()));
   idx_file images = TROUPE_TRY(open_idx(files.images, 3));
   if (!files.labels) return tl::make_unexpected(files.labels.error());
   idx_file labels = TROUPE_TRY(open_idx(*files.labels, 1));
@@ -147,7 +147,7 @@ expected<data_set_ptr> open_mnist(const std::string& file_or_directory) {
                 "fetch both files of the same set");
   }
   byte_image_layout layout;
-  layout.name = "mnist:" + file_or_directory;
+  layout.name = "mnist:" + request.path();
   layout.size = images.sizes[0];
   layout.shape = {1, images.sizes[1], images.sizes[2]};
   layout.classes = digits;

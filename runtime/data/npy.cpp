@@ -4,6 +4,7 @@
 #include "messages/try.hpp"
 #include "runtime/data/array_set.hpp"
 #include "runtime/data/data_kinds.hpp"
+#include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 
@@ -16,34 +17,50 @@ tl::unexpected<error> bad_path(const std::string& specification, std::string cau
   return fail(error_code::value_out_of_range, specification, std::move(cause), std::move(fix));
 }
 
+/// Neither an option nor a path in this place.
+tl::unexpected<error> strange_part(const std::string& specification, const std::string& part) {
+  const std::size_t sign = part.find('=');
+  if (sign != std::string::npos) {
+    std::vector<std::string> known;
+    known.reserve(npy_options.size());
+    for (const data_option& each : npy_options) known.emplace_back(each.name);
+    return fail(error_code::unknown_name, specification, "npy has no option \"" + part.substr(0, sign) + "\"",
+                suggest_fix(part.substr(0, sign), known));
+  }
+  return bad_path(
+      specification,
+      std::string("expected ") + pair_form + ", or " + named_form + ", and there is no type \"" + part + "\"",
+      suggest_fix(part, std::vector<std::string>(cast_name_list.begin(), cast_name_list.end())));
+}
+
 /// NAME=FILE.
 struct named_path {
   std::string name;
   std::string path;
 };
 
-/// Nothing for other text, such as an option.
+/// Nothing for other text.
 std::optional<named_path> as_named_path(const std::string& part) {
   const std::size_t sign = part.find('=');
   if (sign == std::string::npos) return std::nullopt;
   named_path found{part.substr(0, sign), part.substr(sign + 1)};
-  if (!is_array_name(found.name) || found.name == "label" || found.name == "ignore" || found.name == "trim")
-    return std::nullopt;
+  if (!is_array_name(found.name)) return std::nullopt;
   return found;
 }
 
 /// Two paths without names.
-expected<array_files> open_pair(const std::string& specification, const std::vector<std::string>& parts) {
-  if (parts.size() < 2 || std::ranges::any_of(parts, &std::string::empty)) {
+expected<array_files> open_pair(const data_request& request) {
+  const std::string& specification = request.specification;
+  const std::vector<std::string>& parts = request.paths;
+  if (parts.size() == 3 && !parts[2].empty()) return strange_part(specification, parts[2]);
+  if (parts.size() != 2 || std::ranges::any_of(parts, &std::string::empty)) {
     return bad_path(specification,
                     std::string("expected two paths with one comma between, and perhaps options behind more commas, ") +
                         pair_form + ", or " + named_form,
-                    "give both paths, and rename files that have a comma in their name");
+                    "give both paths, and put a path that has a comma in double quotes");
   }
   array_files from{.specification = specification};
-  for (std::size_t i = 2; i < parts.size(); ++i) {
-    TROUPE_TRY(read_array_option(specification, pair_form, parts[i], false, from.options));
-  }
+  from.options = TROUPE_TRY(read_array_options(request));
   if (!from.options.labels.empty() || !from.options.trim.empty()) {
     return bad_path(specification, "label= and trim= choose an array by its name, and these files have none",
                     std::string("leave it out, or name the files, ") + named_form);
@@ -57,15 +74,11 @@ expected<array_files> open_pair(const std::string& specification, const std::vec
   return from;
 }
 
-expected<std::vector<named_path>> named_paths(const std::string& specification, const std::vector<std::string>& parts,
-                                              array_options& options) {
+expected<std::vector<named_path>> named_paths(const std::string& specification, const std::vector<std::string>& parts) {
   std::vector<named_path> paths;
   for (const std::string& part : parts) {
     std::optional<named_path> found = as_named_path(part);
-    if (!found) {
-      TROUPE_TRY(read_array_option(specification, named_form, part, false, options));
-      continue;
-    }
+    if (!found) return strange_part(specification, part);
     if (found->path.empty()) return bad_path(specification, "there is no path behind " + part, "put it there");
     if (std::ranges::find(paths, found->name, &named_path::name) != paths.end()) {
       return bad_path(specification, "names \"" + found->name + "\" twice", "give each array a name of its own");
@@ -79,9 +92,11 @@ expected<std::vector<named_path>> named_paths(const std::string& specification, 
   return paths;
 }
 
-expected<array_files> open_named(const std::string& specification, const std::vector<std::string>& parts) {
+expected<array_files> open_named(const data_request& request) {
+  const std::string& specification = request.specification;
   array_files from{.specification = specification, .name = "npy:"};
-  const auto paths = TROUPE_TRY(named_paths(specification, parts, from.options));
+  from.options = TROUPE_TRY(read_array_options(request));
+  const auto paths = TROUPE_TRY(named_paths(specification, request.paths));
   std::vector<std::string> names;
   names.reserve(paths.size());
   for (const named_path& each : paths) names.push_back(each.name);
@@ -101,11 +116,8 @@ expected<array_files> open_named(const std::string& specification, const std::ve
 
 }  // namespace
 
-expected<data_set_ptr> open_npy(const std::string& text) {
-  const std::vector<std::string> parts = parts_between(',', text);
-  const std::string specification = "npy:" + text;
-  auto from =
-      TROUPE_TRY(as_named_path(parts.front()) ? open_named(specification, parts) : open_pair(specification, parts));
+expected<data_set_ptr> open_npy(const data_request& request) {
+  auto from = TROUPE_TRY(as_named_path(request.paths.front()) ? open_named(request) : open_pair(request));
   return make_array_set(std::move(from));
 }
 

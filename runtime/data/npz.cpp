@@ -7,8 +7,6 @@ namespace troupe {
 
 namespace {
 
-constexpr const char* form = "npz:FILE[,label=NAME][,inputs=A+B][,trim=MASK][,DTYPE][,ignore=LABEL]";
-
 /// Names of inputs are those of a model's arguments.
 expected<void> check_names(const npz_archive& archive, const array_roles& roles, const std::string& path) {
   for (const std::vector<std::string>* role : {&roles.inputs, &roles.labels}) {
@@ -27,17 +25,10 @@ expected<void> check_names(const npz_archive& archive, const array_roles& roles,
 
 }  // namespace
 
-expected<data_set_ptr> open_npz(const std::string& text) {
-  const std::vector<std::string> parts = parts_between(',', text);
-  const std::string& path = parts.front();
-  array_files from{.specification = "npz:" + text, .files = {path}};
-  if (path.empty()) {
-    return fail(error_code::value_out_of_range, from.specification, std::string("expected a path, ") + form,
-                "put the path behind the colon");
-  }
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    TROUPE_TRY(read_array_option(from.specification, form, parts[i], true, from.options));
-  }
+expected<data_set_ptr> open_npz(const data_request& request) {
+  const std::string& path = request.path();
+  array_files from{.specification = request.specification, .files = {path}};
+  from.options = TROUPE_TRY(read_array_options(request));
   auto archive = TROUPE_TRY(npz_archive::open(path));
   const auto roles = TROUPE_TRY(choose_arrays(archive.names(), from.options, path, error_code::data_missing));
   TROUPE_TRY(check_names(archive, roles, path));

@@ -236,7 +236,7 @@ std::vector<bad_archive> bad_options() {
        {rows_item("x.npy"), labels_item()},
        ",inputs=x+",
        error_code::value_out_of_range,
-       {"no name of an array"}},
+       {"expected names"}},
   };
 }
 
