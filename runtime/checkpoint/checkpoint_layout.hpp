@@ -28,10 +28,10 @@ expected<void> check_tag(const std::string& tag);
 
 /// A folder of one tag.
 struct tag_folder {
-  std::string tag;
-  std::filesystem::path folder;
+  std::string tag = {};
+  std::filesystem::path folder = {};
   /// Its layers that have a file.
-  std::map<std::size_t, std::filesystem::path> layers;
+  std::map<std::size_t, std::filesystem::path> layers = {};
 };
 
 /// Whether this is the folder of a checkpoint: it has a file `latest`, or folders with files of layers; or that of one
