@@ -57,7 +57,7 @@ struct call_ticket {
   /// Brings a worker's score into the form of make_scorer's scores, or says which part of the score cannot be true.
   /// Empty: it has that form already.
   std::function<std::optional<std::string>(score& said)> unpack;
-  /// By sink, the number of words of a score of at least one sample. Empty: not known.
+  /// By sink, the number of words of a score of at least one sample; 0 where it differs. Empty: not known.
   std::vector<std::size_t> score_words;
   /// One fold per sink. The submitter reads them when the future is ready.
   std::vector<std::shared_ptr<call_fold>> folds;

@@ -114,7 +114,7 @@ objection worker_claims::to_words(const score& said) const {
   const auto known = words_.find(said.id.call);
   if (known == words_.end() || said.sink >= known->second.size()) return {};
   const std::size_t wanted = known->second[said.sink];
-  if (said.words.size() == wanted || (said.samples == 0 && said.words.empty())) return {};
+  if (wanted == 0 || said.words.size() == wanted || (said.samples == 0 && said.words.empty())) return {};
   return fmt::format("score.words are {}, and the metrics have {}", said.words.size(), wanted);
 }
 

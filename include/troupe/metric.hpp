@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <troupe/error.hpp>
+#include <troupe/ids.hpp>
+#include <troupe/named_tensors.hpp>
 
 namespace troupe {
 
@@ -57,12 +60,63 @@ metric_value::field count_list(std::string name, std::span<const std::uint64_t> 
 /// part / total. NaN if total is 0, since 0 would mean that all samples were wrong.
 double share(std::uint64_t part, std::uint64_t total) noexcept;
 
+/// Which of several outputs is scored against which of several labels; empty: the only one.
+struct scored_names {
+  std::string output = {};
+  std::string label = {};
+};
+
+/// What a metric sees: the samples of one micro-batch that reach its sink, which behind a route may be some of them.
+/// All tensors are on the CPU, in any strides, with these samples as dimension 0. They are shared: a metric must not
+/// change them in place.
+class scored_part {
+ public:
+  /// For tests of a metric: the samples are numbered from 0.
+  scored_part(named_tensors outputs, named_tensors labels, scored_names names = {});
+  /// `positions`: which of `samples`, counted from the first of them; null: all.
+  scored_part(named_tensors outputs, named_tensors labels, scored_names names, sample_range samples,
+              row_set_ptr positions);
+
+  /// What the model gave, by name.
+  [[nodiscard]] const named_tensors& outputs() const noexcept { return outputs_; }
+  /// What the data have beside the inputs, by name. Empty where they have none.
+  [[nodiscard]] const named_tensors& labels() const noexcept { return labels_; }
+  /// The output that was chosen for the sink, or the only one, never null. E0603, which lists the outputs, where there
+  /// are several and none is chosen, or none of that name.
+  [[nodiscard]] expected<const at::Tensor*> output() const;
+  /// The same of the labels.
+  [[nodiscard]] expected<const at::Tensor*> label() const;
+
+  /// How many samples.
+  [[nodiscard]] std::size_t size() const noexcept;
+  /// The position in the data of sample `row`, which is below size(): equal for every layout of the run.
+  [[nodiscard]] std::uint64_t sample(std::size_t row) const noexcept;
+
+ private:
+  named_tensors outputs_;
+  named_tensors labels_;
+  scored_names names_;
+  sample_range samples_;
+  row_set_ptr positions_;
+};
+
+/// What a metric is computed from at the end: its merged state, and its rows of all micro-batches, one after another.
+struct metric_total {
+  std::span<const std::uint64_t> words;
+  std::span<const std::byte> rows;
+};
+
 /// A metric is a state, an update on the stage and a merge at the aggregator. Derive a metric of your own from
-/// metric_of or mean_metric (metric_of.hpp). Derive from this class only if the size of the state is unknown at compile
-/// time.
+/// metric_of, part_metric_of, mean_metric or row_metric (metric_of.hpp). Derive from this class only if the size of the
+/// state is unknown at compile time.
 ///
-/// The state of one micro-batch is an array of 64-bit words: counts as integers, sums as the bits of doubles. One const
-/// object serves all replicas, so every function must be thread-safe.
+/// What a metric keeps of one micro-batch has two parts, and a metric has one of them or both. The words are a number
+/// of 64-bit words that is always the same: counts as integers, sums as the bits of doubles. They are merged, so they
+/// cost the same memory for any number of samples. The rows are any number of bytes: those of all micro-batches are
+/// put one after another in the order of the micro-batches, so they grow with the samples, up to
+/// limits::metric_rows_bytes_max; more end the call with E0603.
+/// Words and rows of one micro-batch, of all metrics of a sink, are together at most 8 MiB (limits::score_words_max).
+/// One const object serves all replicas, so every function must be thread-safe.
 class metric {
  public:
   metric() = default;
@@ -73,24 +127,23 @@ class metric {
   [[nodiscard]] virtual const std::string& name() const noexcept = 0;
   /// Number of words of a state; constant. A new state has zeros only.
   [[nodiscard]] virtual std::size_t words() const noexcept = 0;
-  /// Adds one micro-batch to a zero state. outputs and labels have the samples as dimension 0, on the CPU, in any
-  /// strides. For tensors that do not fit return E0603, with the sample if one is at fault; the state is then
-  /// unchanged. Of the first micro-batch the run makes it E0108, before the start. The metrics of this library loop
-  /// over the memory in a fixed order: a LibTorch operation costs 6-8 us per micro-batch and may change the order of a
-  /// sum.
-  [[nodiscard]] virtual expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
-                                                    std::span<std::uint64_t> state) const = 0;
+  /// The rows of a micro-batch are a multiple of so many bytes; constant. 0: it keeps no rows.
+  [[nodiscard]] virtual std::size_t row_bytes() const noexcept { return 0; }
+  /// Adds one micro-batch to a zero state, and appends its rows to `rows`. For tensors that do not fit return E0603,
+  /// with the sample if one is at fault; nothing is then kept. Of the first micro-batch the run makes it E0108, before
+  /// the start. The metrics of this library loop over the memory in a fixed order: a LibTorch operation costs 6-8 us
+  /// per micro-batch and may change the order of a sum.
+  [[nodiscard]] virtual expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
+                                                    std::vector<std::byte>& rows) const = 0;
   /// total += part. The caller merges in id order: floating-point sums depend on it.
   virtual void merge_words(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const = 0;
-  [[nodiscard]] virtual metric_value compute_words(std::span<const std::uint64_t> total) const = 0;
+  /// Rows that come from another process have the right number of bytes, and may have any values.
+  [[nodiscard]] virtual metric_value compute_total(const metric_total& total) const = 0;
 
   /// Called with the first micro-batch before a run, and when a call begins, after update_words() has accepted it for a
   /// state that is not counted. Return E0108 for values that can be computed but have no meaning, such as nll of
   /// outputs that are no log-probabilities.
-  [[nodiscard]] virtual expected<void> judge([[maybe_unused]] const at::Tensor& outputs,
-                                             [[maybe_unused]] const at::Tensor& labels) const {
-    return {};
-  }
+  [[nodiscard]] virtual expected<void> judge([[maybe_unused]] const scored_part& part) const { return {}; }
 };
 
 using metric_ptr = std::shared_ptr<const metric>;

@@ -4,8 +4,12 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <troupe/metric.hpp>
 
@@ -37,22 +41,22 @@ concept metric_state = std::is_aggregate_v<State> && std::is_trivially_copyable_
 /// Stops the process unless both are equal: all states of one metric have one size.
 void check_state_size(std::size_t words, std::size_t expected_words);
 
-/// A metric with a plain struct as its state:
+/// A metric with a plain struct as its state, which sees all outputs and labels of a micro-batch by name:
 ///
-///   struct confidence { double sum = 0; std::uint64_t count = 0; };
-///   class mean_confidence final : public troupe::metric_of<confidence> { ... update, merge, compute ... };
+///   struct spans { std::uint64_t right = 0; std::uint64_t count = 0; };
+///   class right_spans final : public troupe::part_metric_of<spans> { ... update_part, merge, compute ... };
 ///
 /// A new state is State{}, to which merge() must be able to add: it counts nothing. The three functions are const and
 /// are called from several threads at a time.
 template <metric_state State>
-class metric_of : public metric {
+class part_metric_of : public metric {
  public:
   [[nodiscard]] const std::string& name() const noexcept final { return name_; }
   [[nodiscard]] std::size_t words() const noexcept final { return word_count; }
-  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
-                                            std::span<std::uint64_t> state) const final {
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
+                                            std::vector<std::byte>&) const final {
     State changed = state_of(state);
-    if (expected<void> done = update(outputs, labels, changed); !done) return done;
+    if (expected<void> done = update_part(part, changed); !done) return done;
     store(changed, state);
     return {};
   }
@@ -61,17 +65,16 @@ class metric_of : public metric {
     merge(sum, state_of(part));
     store(sum, total);
   }
-  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> total) const final {
-    return compute(state_of(total));
+  [[nodiscard]] metric_value compute_total(const metric_total& total) const final {
+    return compute(state_of(total.words));
   }
 
  protected:
   /// `name`: of the metric in results and in result.json.
-  explicit metric_of(std::string name) : name_(std::move(name)) {}
+  explicit part_metric_of(std::string name) : name_(std::move(name)) {}
 
   /// Adds one micro-batch; see metric::update_words.
-  [[nodiscard]] virtual expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
-                                              State& state) const = 0;
+  [[nodiscard]] virtual expected<void> update_part(const scored_part& part, State& state) const = 0;
   /// total += part. Parts come in the order of the micro-batches.
   virtual void merge(State& total, const State& part) const = 0;
   /// The values, made with real_field, count_field, real_list and count_list.
@@ -98,6 +101,66 @@ class metric_of : public metric {
     for (std::size_t i = 0; i < word_count; ++i) words[i] = made[i];
   }
 
+  std::string name_;
+};
+
+/// The same of one output and one label, those that are chosen for the sink:
+///
+///   struct confidence { double sum = 0; std::uint64_t count = 0; };
+///   class mean_confidence final : public troupe::metric_of<confidence> { ... update, merge, compute ... };
+///
+template <metric_state State>
+class metric_of : public part_metric_of<State> {
+ protected:
+  using part_metric_of<State>::part_metric_of;
+
+  /// Adds one micro-batch; see metric::update_words.
+  [[nodiscard]] virtual expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
+                                              State& state) const = 0;
+
+ private:
+  [[nodiscard]] expected<void> update_part(const scored_part& part, State& state) const final {
+    const auto output = part.output();
+    if (!output) return tl::make_unexpected(output.error());
+    const auto label = part.label();
+    if (!label) return tl::make_unexpected(label.error());
+    return update(**output, **label, state);
+  }
+};
+
+/// A metric that keeps one plain struct for each sample, or as many as collect() appends, and is computed from all of
+/// them at the end, in the order of the samples: what needs sorting, or pairs of samples. Its memory grows with the
+/// samples (metric).
+template <metric_state Row>
+class row_metric : public metric {
+ public:
+  [[nodiscard]] const std::string& name() const noexcept final { return name_; }
+  [[nodiscard]] std::size_t words() const noexcept final { return 0; }
+  [[nodiscard]] std::size_t row_bytes() const noexcept final { return sizeof(Row); }
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t>,
+                                            std::vector<std::byte>& rows) const final {
+    std::vector<Row> made;
+    if (expected<void> done = collect(part, made); !done) return done;
+    const auto bytes = std::as_bytes(std::span(made));
+    rows.insert(rows.end(), bytes.begin(), bytes.end());
+    return {};
+  }
+  void merge_words(std::span<std::uint64_t>, std::span<const std::uint64_t>) const final {}
+  [[nodiscard]] metric_value compute_total(const metric_total& total) const final {
+    check_state_size(total.rows.size() % sizeof(Row), 0);
+    std::vector<Row> rows(total.rows.size() / sizeof(Row));
+    if (!rows.empty()) std::memcpy(rows.data(), total.rows.data(), total.rows.size());
+    return compute(rows);
+  }
+
+ protected:
+  explicit row_metric(std::string name) : name_(std::move(name)) {}
+
+  /// Appends the rows of one micro-batch; see metric::update_words.
+  [[nodiscard]] virtual expected<void> collect(const scored_part& part, std::vector<Row>& rows) const = 0;
+  [[nodiscard]] virtual metric_value compute(std::span<const Row> rows) const = 0;
+
+ private:
   std::string name_;
 };
 

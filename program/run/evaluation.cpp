@@ -7,6 +7,7 @@
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/journal/journaling_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"
+#include "runtime/metric/score_layout.hpp"
 
 namespace troupe {
 namespace {
@@ -14,6 +15,13 @@ namespace {
 /// Workers write them: one that has gone mad may count backwards.
 std::uint64_t rise(std::uint64_t before, std::uint64_t after) {
   return after < before ? 0 : after - before;
+}
+
+/// What of a worker's score cannot be true. The number of words is compared before, where it is known.
+std::optional<std::string> objection_to_rows(const std::vector<metric_ptr>& metrics, const score& said) {
+  if (said.samples == 0 || !has_rows(metrics)) return std::nullopt;
+  const auto rows = rows_in(metrics, said.words);
+  return rows ? std::nullopt : std::optional(rows.error());
 }
 
 }  // namespace
@@ -24,12 +32,15 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   ticket_ = std::make_shared<call_ticket>();
   ticket_->source = std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit);
   ticket_->make_scorer = [sinks = request_.sinks](std::uint32_t sink) {
-    return std::make_shared<metric_scorer>(sinks[sink].metrics, false, sinks[sink].names);
+    return std::make_shared<metric_scorer>(sinks[sink].metrics, sinks[sink].names);
+  };
+  ticket_->unpack = [sinks = request_.sinks](const score& said) {
+    return objection_to_rows(sinks[said.sink].metrics, said);
   };
   ticket_->in_workers.classes = request_.data->classes();
   for (const sink_request& each : request_.sinks) {
     folds_.push_back(std::make_shared<metric_fold>(each.metrics, request_.micro_batch, samples_));
-    ticket_->score_words.push_back(score_words_of(each.metrics));
+    ticket_->score_words.push_back(has_rows(each.metrics) ? 0 : score_words_of(each.metrics));
     ticket_->folds.push_back(folds_.back());
   }
 }

@@ -14,7 +14,7 @@
 #include "program/start/sinks.hpp"
 #include "program/start/topology_start.hpp"
 #include "runtime/journal/open_journal.hpp"
-#include "runtime/metric/metric_scorer.hpp"
+#include "runtime/metric/score_layout.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/cpu_quota.hpp"
 #include "runtime/process/fork_server.hpp"

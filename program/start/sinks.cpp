@@ -40,7 +40,7 @@ expected<void> judge_sinks(const checked_run& run, const std::vector<std::vector
     const wired_sink& place = run.plan.sinks[index];
     const activation& part = outputs[place.stage][place.output_port];
     if (part.tensors == nullptr) continue;
-    auto fits = metric_scorer(sink.metrics, false, sink.names).judge(part.tensors, part);
+    auto fits = metric_scorer(sink.metrics, sink.names).judge(part.tensors, part);
     if (fits) continue;
     error misfit = std::move(fits.error());
     if (sinks.size() > 1) misfit.where = "sink " + sink.name + ", " + misfit.where;

@@ -116,8 +116,7 @@ expected<std::shared_ptr<scorer>> make_metric_scorer(const checked_run& run, std
   auto metrics = TROUPE_TRY(
       make_metrics(is_named ? std::vector<metric_choice>(asked.metrics->begin(), asked.metrics->end()) : place.metrics,
                    asked.classes));
-  return std::make_shared<metric_scorer>(std::move(metrics), false,
-                                         scored_names{place.options.tensor, place.options.label});
+  return std::make_shared<metric_scorer>(std::move(metrics), scored_names{place.options.tensor, place.options.label});
 }
 
 expected<std::shared_ptr<scorer>> make_scorer(const worker_state& state, std::uint32_t sink, const scoring& asked) {

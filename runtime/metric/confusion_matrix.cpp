@@ -23,8 +23,10 @@ class confusion_metric final : public class_counts {
 
   [[nodiscard]] std::size_t words() const noexcept override { return classes_ * columns_; }
 
-  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
-                                            std::span<std::uint64_t> state) const override {
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
+                                            std::vector<std::byte>&) const override {
+    const at::Tensor& outputs = *TROUPE_TRY(part.output());
+    const at::Tensor& labels = *TROUPE_TRY(part.label());
     TROUPE_CHECK(state.size() == words(), "the caller asked words()");
     TROUPE_TRY(check(outputs, labels));
     for_each_sample(outputs, labels, [&](const auto& rows, std::int64_t i, std::size_t label) {
@@ -34,7 +36,8 @@ class confusion_metric final : public class_counts {
     return {};
   }
 
-  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
+  [[nodiscard]] metric_value compute_total(const metric_total& total) const override {
+    const std::span state = total.words;
     metric_value result{name_, {}, metric_form::matrix};
     std::vector<std::uint64_t> other;
     for (std::size_t label = 0; label < classes_; ++label) {

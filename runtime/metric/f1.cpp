@@ -25,8 +25,10 @@ class f1_metric final : public class_counts {
 
   [[nodiscard]] std::size_t words() const noexcept override { return counts() + bit_words_; }
 
-  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
-                                            std::span<std::uint64_t> state) const override {
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
+                                            std::vector<std::byte>&) const override {
+    const at::Tensor& outputs = *TROUPE_TRY(part.output());
+    const at::Tensor& labels = *TROUPE_TRY(part.label());
     TROUPE_CHECK(state.size() == words(), "the caller asked words()");
     TROUPE_TRY(check(outputs, labels));
     if (static_cast<std::size_t>(outputs.size(1)) > outputs_max) {
@@ -49,7 +51,8 @@ class f1_metric final : public class_counts {
     for (std::size_t word = counts(); word < words(); ++word) into[word] |= part[word];
   }
 
-  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
+  [[nodiscard]] metric_value compute_total(const metric_total& all) const override {
+    const std::span state = all.words;
     const auto correct = state.first(classes_);
     const auto predicted = state.subspan(classes_, classes_);
     const auto total = state.subspan(2 * classes_, classes_);

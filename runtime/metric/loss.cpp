@@ -27,19 +27,25 @@ expected<std::vector<std::uint64_t>> words_of_parts(const std::vector<at::Tensor
   return words;
 }
 
+expected<const at::Tensor*> placed(expected<const at::Tensor*> found, const activation& input) {
+  if (!found) found.error().where = place_of(input);
+  return found;
+}
+
 }  // namespace
 
 expected<void> loss_scorer::evaluate(const payload_ptr& outputs, const activation& input, score& into) try {
   const at::NoGradGuard guard;
   into.samples = input.samples.size();
   if (!request_.compute_loss && !request_.keep_outputs) return {};
-  const at::Tensor& result = *TROUPE_TRY(find_output(outputs, names_.output, input));
+  const scored_part part = part_of(outputs, input, names_);
+  const at::Tensor& result = *TROUPE_TRY(placed(part.output(), input));
   if (request_.compute_loss) {
     if (!input.labels) {
       return fail(error_code::metric_failed, place_of(input), "a loss was asked for, and the micro-batch has no labels",
                   "give labels with every batch, or set compute_loss = false");
     }
-    const at::Tensor& labels = *TROUPE_TRY(find_label(input, names_.label));
+    const at::Tensor& labels = *TROUPE_TRY(placed(part.label(), input));
     into.words = TROUPE_TRY(words_of_parts(loss_(result, labels), place_of(input)));
   }
   if (request_.keep_outputs) into.outputs = make_tensors(at::clone(result, at::MemoryFormat::Contiguous).detach());

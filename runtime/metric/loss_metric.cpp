@@ -1,6 +1,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "messages/try.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 #include <troupe/metric_of.hpp>
@@ -68,7 +69,8 @@ double probability_sum(const output_rows<T>& rows, std::int64_t sample) noexcept
 class nll_metric final : public loss_metric<nll_loss> {
  public:
   /// A row with NaN is the model's business and says nothing about what the outputs mean.
-  [[nodiscard]] expected<void> judge(const at::Tensor& outputs, const at::Tensor&) const override {
+  [[nodiscard]] expected<void> judge(const scored_part& part) const override {
+    const at::Tensor& outputs = *TROUPE_TRY(part.output());
     expected<void> verdict;
     with_rows_of(outputs, [&](const auto& rows) {
       for (std::int64_t i = 0; i < rows.samples && verdict; ++i) {

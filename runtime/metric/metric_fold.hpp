@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,7 @@
 
 namespace troupe {
 
-/// Adds up the scores of one sink in one call. A score has 64-bit words (score_words_of).
+/// Adds up the scores of one sink in one call. The words of a score: score_layout.hpp.
 /// Not thread-safe. The owner of a run keeps it, so that the aggregator's death loses nothing.
 class metric_fold final : public call_fold {
  public:
@@ -22,25 +24,32 @@ class metric_fold final : public call_fold {
   /// Adds one micro-batch. Ids must ascend strictly, since a micro-batch counts once and floating-point sums depend on
   /// the order; anything else stops the process. A score without samples (an empty part of a route) counts as a
   /// micro-batch and changes no word.
-  /// Errors: E0702: the score has another number of words than the metrics. Nothing is changed then. E0603: a metric
-  /// threw; metrics before it have the score already, so that nothing more may be folded.
+  /// Errors: E0702: the score has other words than the metrics. Nothing is changed then. E0603: a metric threw, or
+  /// would keep more rows than limits::metric_rows_bytes_max; metrics before it have the score already, so that nothing
+  /// more may be folded.
   [[nodiscard]] expected<void> fold(const score& added) override;
 
   [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
   [[nodiscard]] odd_samples odd() const noexcept { return {words_[words_.size() - 2], words_.back()}; }
   [[nodiscard]] std::uint64_t micro_batches() const noexcept { return micro_batches_; }
-  /// As score_words_of() has them.
+  /// As score_words_of() has them, without rows.
   [[nodiscard]] const std::vector<std::uint64_t>& words() const noexcept { return words_; }
+  /// The rows that a metric has kept, in the order of the samples.
+  [[nodiscard]] std::span<const std::byte> rows(std::size_t metric) const { return rows_[metric]; }
   /// The values of all metrics, in their order, for the scores folded so far; NaN for a mean over nothing. E0603: a
   /// metric threw.
   [[nodiscard]] expected<std::vector<metric_value>> compute() const;
 
  private:
+  [[nodiscard]] expected<void> add(const score& added);
+  [[nodiscard]] expected<void> add_rows(micro_batch_id id, const std::vector<std::span<const std::byte>>& rows);
   /// ", samples 64 to 127".
   [[nodiscard]] std::string rows_of(std::uint64_t index) const;
 
   std::vector<metric_ptr> metrics_;
   std::vector<std::uint64_t> words_;
+  /// By metric; empty where it keeps none.
+  std::vector<std::vector<std::byte>> rows_;
   std::optional<micro_batch_id> last_;
   std::uint64_t samples_ = 0;
   std::uint64_t micro_batches_ = 0;

@@ -1,32 +1,34 @@
 #include "runtime/metric/metric_scorer.hpp"
 
-#include <ATen/ops/clone.h>
-
 #include "messages/exception_text.hpp"
+#include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/metric/odd_outputs.hpp"
-#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/metric/score_layout.hpp"
 
 namespace troupe {
 
 namespace {
 
-expected<void> check_rows(const at::Tensor& outputs, const activation& input) {
-  const auto samples = static_cast<std::int64_t>(input.row_count());
-  if (outputs.defined() && outputs.dim() >= 1 && outputs.size(0) == samples) return {};
-  const std::string found = !outputs.defined() || outputs.dim() == 0 ? "none" : std::to_string(outputs.size(0));
-  return fail(error_code::metric_failed, place_of(input),
-              "expected " + std::to_string(samples) + " rows of outputs, one per sample, found " + found,
-              "use a model that keeps dimension 0, the samples");
+/// Those that metrics score: the one that is chosen, or the only one. Where several are there and none is chosen, all:
+/// metrics then look for theirs by name.
+std::vector<const at::Tensor*> scored_outputs(const scored_part& part) {
+  if (const auto chosen = part.output()) return {*chosen};
+  std::vector<const at::Tensor*> all;
+  for (const auto& [name, tensor] : part.outputs()) all.push_back(&tensor);
+  return all;
 }
 
-expected<payload_ptr> copied(const at::Tensor& outputs, const activation& input) {
-  try {
-    return make_tensors(at::clone(outputs, at::MemoryFormat::Contiguous).detach());
-  } catch (const std::exception& e) {
-    return fail(error_code::metric_failed, place_of(input), "the outputs cannot be copied: " + exception_text(e),
-                "use a smaller micro-batch");
+expected<void> check_rows(const std::vector<const at::Tensor*>& outputs, const activation& input) {
+  const auto samples = static_cast<std::int64_t>(input.row_count());
+  for (const at::Tensor* each : outputs) {
+    if (each->defined() && each->dim() >= 1 && each->size(0) == samples) continue;
+    const std::string found = !each->defined() || each->dim() == 0 ? "none" : std::to_string(each->size(0));
+    return fail(error_code::metric_failed, place_of(input),
+                "expected " + std::to_string(samples) + " rows of outputs, one per sample, found " + found,
+                "use a model that keeps dimension 0, the samples");
   }
+  return {};
 }
 
 /// The error of a micro-batch, as one about the choice of metrics.
@@ -40,78 +42,72 @@ std::string place_of(const metric& one, const error& found) {
   return ", metric " + one.name() + (found.where.empty() ? "" : ", " + found.where);
 }
 
-expected<void> update_one(const metric& one, const at::Tensor& outputs, const at::Tensor& labels,
-                          std::span<std::uint64_t> state) try {
-  return one.update_words(outputs, labels, state);
+expected<void> update_one(const metric& one, const scored_part& part, std::span<std::uint64_t> state,
+                          std::vector<std::byte>& rows) try {
+  return one.update_words(part, state, rows);
 } catch (...) {
   return fail(error_code::metric_failed, one.name(), "it threw: " + current_exception_text(),
               "check the metric with such outputs and labels, outside the pipeline");
 }
 
-expected<void> judge_one(const metric& one, const at::Tensor& outputs, const at::Tensor& labels) try {
+expected<void> judge_one(const metric& one, const scored_part& part) try {
   std::vector<std::uint64_t> state(one.words(), 0);
-  TROUPE_TRY(one.update_words(outputs, labels, state));
-  return one.judge(outputs, labels);
+  std::vector<std::byte> rows;
+  TROUPE_TRY(one.update_words(part, state, rows));
+  return one.judge(part);
 } catch (...) {
   return fail(error_code::metric_does_not_fit, one.name(), "it threw: " + current_exception_text(),
               "mend the metric, or choose another one");
 }
 
+expected<void> check_size(const std::vector<std::uint64_t>& words, const activation& input) {
+  if (words.size() <= limits::score_words_max) return {};
+  return fail(error_code::metric_failed, place_of(input),
+              "the metrics keep " + std::to_string(words.size() * sizeof(std::uint64_t)) + " bytes for it, at most " +
+                  std::to_string(limits::score_words_max * sizeof(std::uint64_t)) + " may be kept",
+              "use smaller micro-batches, or metrics that keep less of each sample");
+}
+
 }  // namespace
 
-std::size_t score_words_of(const std::vector<metric_ptr>& metrics) {
-  std::size_t words = odd_words;
-  for (const metric_ptr& each : metrics) words += each->words();
-  return words;
-}
-
-metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, bool return_outputs, scored_names names)
-    : metrics_(std::move(metrics)),
-      words_(score_words_of(metrics_)),
-      return_outputs_(return_outputs),
-      names_(std::move(names)) {}
-
-expected<metric_scorer::scored_tensors> metric_scorer::find(const payload_ptr& outputs, const activation& input) const {
-  scored_tensors found;
-  found.outputs = TROUPE_TRY(find_output(outputs, names_.output, input));
-  TROUPE_TRY(check_rows(*found.outputs, input));
-  if (!metrics_.empty()) found.labels = TROUPE_TRY(find_label(input, names_.label));
-  return found;
-}
+metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, scored_names names)
+    : metrics_(std::move(metrics)), words_(score_words_of(metrics_)), names_(std::move(names)) {}
 
 // An engine starts without data: the first micro-batch of its call is the one that shows a misfit.
 expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activation& input, score& into) {
   if (input.id.index == 0) {
     TROUPE_TRY(judge(outputs, input));
   }
-  const scored_tensors found = TROUPE_TRY(find(outputs, input));
+  const scored_part part = part_of(outputs, input, names_);
+  const auto outputs_scored = scored_outputs(part);
+  TROUPE_TRY(check_rows(outputs_scored, input));
   into.samples = input.row_count();
   into.words.assign(words_, 0);
-  std::span<std::uint64_t> rest = into.words;
+  std::vector<std::vector<std::byte>> kept;
+  std::size_t at = 0;
   for (const metric_ptr& each : metrics_) {
-    if (auto done = update_one(*each, *found.outputs, *found.labels, rest.first(each->words())); !done) {
+    std::vector<std::byte> rows;
+    if (auto done = update_one(*each, part, std::span(into.words).subspan(at, each->words()), rows); !done) {
       error e = std::move(done.error());
       e.where = place_of(input) + place_of(*each, e);
       return tl::make_unexpected(std::move(e));
     }
-    rest = rest.subspan(each->words());
+    at += each->words();
+    if (each->row_bytes() > 0) kept.push_back(std::move(rows));
   }
-  const odd_samples odd = count_odd_samples(*found.outputs);
-  rest[0] = odd.with_nan;
-  rest[1] = odd.with_infinity;
-  if (!return_outputs_) return {};
-  into.outputs = TROUPE_TRY(copied(*found.outputs, input));
-  return {};
+  const odd_samples odd = count_odd_samples(outputs_scored);
+  into.words[at] = odd.with_nan;
+  into.words[at + 1] = odd.with_infinity;
+  for (const auto& rows : kept) append_rows(into.words, rows);
+  return kept.empty() ? expected<void>{} : check_size(into.words, input);
 }
 
 expected<void> metric_scorer::judge(const payload_ptr& outputs, const activation& input) const {
   if (input.is_empty_part()) return {};
-  const expected<scored_tensors> found = find(outputs, input);
-  if (!found) return misfit({}, found.error());
+  const scored_part part = part_of(outputs, input, names_);
+  if (auto fine = check_rows(scored_outputs(part), input); !fine) return misfit({}, fine.error());
   for (const metric_ptr& each : metrics_) {
-    if (auto fine = judge_one(*each, *found->outputs, *found->labels); !fine) {
-      return misfit(place_of(*each, fine.error()), fine.error());
-    }
+    if (auto fine = judge_one(*each, part); !fine) return misfit(place_of(*each, fine.error()), fine.error());
   }
   return {};
 }

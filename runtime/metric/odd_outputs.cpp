@@ -1,8 +1,9 @@
 #include "runtime/metric/odd_outputs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <span>
+#include <vector>
 
 namespace troupe {
 
@@ -54,43 +55,53 @@ bool has_odd_value(std::span<const T> values) noexcept {
   return (found & exponent<T>::sign) != 0;
 }
 
+constexpr std::uint8_t nan_mark = 1;
+constexpr std::uint8_t infinity_mark = 2;
+
+/// Marks the samples with odd values; `marks` is empty until there is one.
 template <class T>
-odd_samples count_in(const at::Tensor& outputs) {
+void mark_in(const at::Tensor& outputs, std::vector<std::uint8_t>& marks) {
   const at::Tensor rows = outputs.contiguous();
   const std::span<const T> all(rows.const_data_ptr<T>(), static_cast<std::size_t>(rows.numel()));
-  odd_samples found;
-  if (all.empty() || !has_odd_value(all)) return found;
-  const std::size_t width = all.size() / static_cast<std::size_t>(rows.size(0));
-  for (std::size_t begin = 0; begin < all.size(); begin += width) {
-    bool has_nan = false;
-    bool has_infinity = false;
-    for (const T each : all.subspan(begin, width)) {
-      const auto value = static_cast<double>(each);
-      has_nan |= std::isnan(value);
-      has_infinity |= std::isinf(value);
-    }
-    found.with_nan += has_nan ? 1U : 0U;
-    found.with_infinity += has_infinity ? 1U : 0U;
+  if (all.empty() || !has_odd_value(all)) return;
+  const auto samples = static_cast<std::size_t>(rows.size(0));
+  marks.resize(std::max(marks.size(), samples), 0);
+  const std::size_t width = all.size() / samples;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto value = static_cast<double>(all[i]);
+    if (std::isnan(value)) marks[i / width] |= nan_mark;
+    if (std::isinf(value)) marks[i / width] |= infinity_mark;
   }
-  return found;
+}
+
+void mark_odd(const at::Tensor& outputs, std::vector<std::uint8_t>& marks) {
+  if (!outputs.defined() || outputs.layout() != at::kStrided || !outputs.device().is_cpu() || outputs.dim() == 0)
+    return;
+  switch (outputs.scalar_type()) {
+    case at::kDouble:
+      return mark_in<double>(outputs, marks);
+    case at::kFloat:
+      return mark_in<float>(outputs, marks);
+    case at::kHalf:
+      return mark_in<at::Half>(outputs, marks);
+    case at::kBFloat16:
+      return mark_in<at::BFloat16>(outputs, marks);
+    default:
+      return;
+  }
 }
 
 }  // namespace
 
-odd_samples count_odd_samples(const at::Tensor& outputs) {
-  if (outputs.layout() != at::kStrided || !outputs.device().is_cpu() || outputs.dim() == 0) return {};
-  switch (outputs.scalar_type()) {
-    case at::kDouble:
-      return count_in<double>(outputs);
-    case at::kFloat:
-      return count_in<float>(outputs);
-    case at::kHalf:
-      return count_in<at::Half>(outputs);
-    case at::kBFloat16:
-      return count_in<at::BFloat16>(outputs);
-    default:
-      return {};
+odd_samples count_odd_samples(std::span<const at::Tensor* const> outputs) {
+  std::vector<std::uint8_t> marks;
+  for (const at::Tensor* each : outputs) mark_odd(*each, marks);
+  odd_samples found;
+  for (const std::uint8_t mark : marks) {
+    found.with_nan += (mark & nan_mark) != 0 ? 1U : 0U;
+    found.with_infinity += (mark & infinity_mark) != 0 ? 1U : 0U;
   }
+  return found;
 }
 
 }  // namespace troupe

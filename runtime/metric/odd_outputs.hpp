@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include <ATen/core/Tensor.h>
 
@@ -12,9 +13,9 @@ struct odd_samples {
   std::uint64_t with_infinity = 0;
 };
 
-/// `outputs`: [samples, ...] on the CPU. Where they are float32, float64, float16 or bfloat16 every value is looked at;
-/// other types have no odd values. Costs one pass over the memory, and one more where there is an odd value. Throws
-/// what LibTorch throws where outputs that are not contiguous cannot be copied.
-odd_samples count_odd_samples(const at::Tensor& outputs);
+/// `outputs`: tensors of [samples, ...] on the CPU. Where they are float32, float64, float16 or bfloat16 every value is
+/// looked at; other types have no odd values. Costs one pass over the memory, and one more where there is an odd value.
+/// Throws what LibTorch throws where outputs that are not contiguous cannot be copied.
+odd_samples count_odd_samples(std::span<const at::Tensor* const> outputs);
 
 }  // namespace troupe

@@ -11,6 +11,7 @@
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
+#include "runtime/metric/score_layout.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
@@ -19,10 +20,6 @@ namespace {
 
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 using words = std::span<const std::uint64_t>;
-
-std::size_t words_for(std::size_t bytes) {
-  return bytes / word_bytes + (bytes % word_bytes == 0 ? 0 : 1);
-}
 
 /// Zeros, as aligned as the codec wants them.
 at::Tensor aligned_words(std::size_t count) {

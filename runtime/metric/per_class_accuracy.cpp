@@ -13,8 +13,10 @@ class per_class_metric final : public class_counts {
 
   [[nodiscard]] std::size_t words() const noexcept override { return 2 * classes_; }
 
-  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
-                                            std::span<std::uint64_t> state) const override {
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
+                                            std::vector<std::byte>&) const override {
+    const at::Tensor& outputs = *TROUPE_TRY(part.output());
+    const at::Tensor& labels = *TROUPE_TRY(part.label());
     TROUPE_CHECK(state.size() == words(), "the caller asked words()");
     TROUPE_TRY(check(outputs, labels));
     for_each_sample(outputs, labels, [&](const auto& rows, std::int64_t i, std::size_t label) {
@@ -24,7 +26,8 @@ class per_class_metric final : public class_counts {
     return {};
   }
 
-  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
+  [[nodiscard]] metric_value compute_total(const metric_total& all) const override {
+    const std::span state = all.words;
     const auto correct = state.first(classes_);
     const auto total = state.subspan(classes_);
     std::vector<double> shares;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "messages/check.hpp"
+#include "messages/try.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/output_rows.hpp"
 
@@ -15,8 +16,10 @@ class top_k_metric final : public metric {
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return word_count; }
 
-  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
-                                            std::span<std::uint64_t> state) const override {
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
+                                            std::vector<std::byte>&) const override {
+    const at::Tensor& outputs = *TROUPE_TRY(part.output());
+    const at::Tensor& labels = *TROUPE_TRY(part.label());
     TROUPE_CHECK(state.size() == word_count, "the caller asked words()");
     if (expected<void> fine = check_k(outputs); !fine) return fine;
     if (expected<void> fine = check_outputs(name_, outputs, labels); !fine) return fine;
@@ -29,7 +32,8 @@ class top_k_metric final : public metric {
     merge_counts(into, part);
   }
 
-  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> state) const override {
+  [[nodiscard]] metric_value compute_total(const metric_total& all) const override {
+    const std::span state = all.words;
     return {name_,
             {real_field("value", share(state[correct], state[total])), count_field("correct", state[correct]),
              count_field("total", state[total])},

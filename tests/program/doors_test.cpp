@@ -247,18 +247,18 @@ class counting final : public metric {
  public:
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return 1; }
-  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor&,
-                                            std::span<std::uint64_t> state) const override {
-    state[0] += static_cast<std::uint64_t>(outputs.size(0));
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
+                                            std::vector<std::byte>&) const override {
+    state[0] += part.size();
     return {};
   }
   void merge_words(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const override {
     total[0] += part[0];
   }
-  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> total) const override {
+  [[nodiscard]] metric_value compute_total(const metric_total& total) const override {
     metric_value value;
     value.name = name_;
-    value.fields.push_back({"count", false, true, {}, {total[0]}});
+    value.fields.push_back({"count", false, true, {}, {total.words[0]}});
     return value;
   }
 

@@ -39,17 +39,17 @@ class sum_of_outputs final : public metric {
  public:
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return 1; }
-  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor&,
-                                            std::span<std::uint64_t> state) const override {
-    state[0] = std::bit_cast<std::uint64_t>(outputs.to(at::kDouble).sum().item<double>());
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
+                                            std::vector<std::byte>&) const override {
+    state[0] = std::bit_cast<std::uint64_t>((*part.output().value()).to(at::kDouble).sum().item<double>());
     return {};
   }
   void merge_words(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const override {
     total[0] = std::bit_cast<std::uint64_t>(std::bit_cast<double>(total[0]) + std::bit_cast<double>(part[0]));
   }
-  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t> total) const override {
+  [[nodiscard]] metric_value compute_total(const metric_total& total) const override {
     metric_value value{name_, {}};
-    value.fields.push_back({"sum", false, false, {std::bit_cast<double>(total[0])}, {}});
+    value.fields.push_back({"sum", false, false, {std::bit_cast<double>(total.words[0])}, {}});
     return value;
   }
 
@@ -62,8 +62,10 @@ class rows_seen final : public metric {
  public:
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t words() const noexcept override { return 0; }
-  [[nodiscard]] expected<void> update_words(const at::Tensor& outputs, const at::Tensor& labels,
-                                            std::span<std::uint64_t>) const override {
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t>,
+                                            std::vector<std::byte>&) const override {
+    const at::Tensor& outputs = *part.output().value();
+    const at::Tensor& labels = *part.label().value();
     const std::lock_guard lock(mutex_);
     std::int64_t before = -1;
     for (std::int64_t row = 0; row < outputs.size(0); ++row) {
@@ -77,7 +79,7 @@ class rows_seen final : public metric {
     return {};
   }
   void merge_words(std::span<std::uint64_t>, std::span<const std::uint64_t>) const override {}
-  [[nodiscard]] metric_value compute_words(std::span<const std::uint64_t>) const override { return {name_, {}}; }
+  [[nodiscard]] metric_value compute_total(const metric_total&) const override { return {name_, {}}; }
 
   [[nodiscard]] std::set<std::int64_t> rows() const {
     const std::lock_guard lock(mutex_);

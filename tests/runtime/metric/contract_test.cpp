@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "messages/limits.hpp"
+#include "tests/runtime/metric/one_part.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -29,8 +30,8 @@ const at::Tensor& labels() {
 metric_value value_of(const std::string& name, std::uint32_t classes = 3) {
   const metric_ptr m = make_metric(name, classes).value();
   words state(m->words(), 0);
-  EXPECT_TRUE(m->update_words(outputs(), labels(), state).has_value());
-  return m->compute_words(state);
+  EXPECT_TRUE(update_words(*m, outputs(), labels(), state).has_value());
+  return value_of(*m, state);
 }
 
 const metric_value::field& field(const metric_value& value, const std::string& name) {
@@ -111,11 +112,12 @@ TEST(merging, adds_counts_and_sums_from_zero) {
     const metric_ptr m = make_metric(name, 3).value();
     words whole(m->words(), 0);
     words total(m->words(), 0);
-    ASSERT_TRUE(m->update_words(outputs(), labels(), whole).has_value());
+    ASSERT_TRUE(update_words(*m, outputs(), labels(), whole).has_value());
     for (const std::int64_t begin : {0, 3}) {
       const std::int64_t rows = begin == 0 ? 3 : 1;
       words part(m->words(), 0);
-      ASSERT_TRUE(m->update_words(outputs().narrow(0, begin, rows), labels().narrow(0, begin, rows), part).has_value());
+      ASSERT_TRUE(
+          update_words(*m, outputs().narrow(0, begin, rows), labels().narrow(0, begin, rows), part).has_value());
       m->merge_words(total, part);
     }
     if (name == "cross_entropy") {
@@ -129,14 +131,14 @@ TEST(merging, adds_counts_and_sums_from_zero) {
 TEST(merging, nothing_gives_nan_shares_and_means) {
   for (const std::string name : {"accuracy", "top2", "nll", "cross_entropy"}) {
     const metric_ptr m = make_metric(name, 3).value();
-    EXPECT_TRUE(std::isnan(m->compute_words(words(m->words(), 0)).fields[0].reals[0])) << name;
+    EXPECT_TRUE(std::isnan(value_of(*m, words(m->words(), 0)).fields[0].reals[0])) << name;
   }
 }
 
 void expect_refused(const std::string& name, const at::Tensor& o, const at::Tensor& l, const std::string& part) {
   const metric_ptr m = make_metric(name, 3).value();
   words state(m->words(), 0);
-  const expected<void> done = m->update_words(o, l, state);
+  const expected<void> done = update_words(*m, o, l, state);
   ASSERT_FALSE(done.has_value()) << name << ": " << part;
   EXPECT_EQ(done.error().code, error_code::metric_failed);
   EXPECT_THAT(to_string(done.error()), HasSubstr(part));
@@ -224,8 +226,8 @@ TEST(f1, takes_no_model_with_more_outputs_than_it_has_room_for) {
   expect_refused("f1", last, label, "up to 65536 outputs per sample, found 65537");
   const metric_ptr f1 = get(make_metric("f1", 3));
   words state(f1->words(), 0);
-  get(f1->update_words(last.slice(1, 1), label, state));
-  EXPECT_EQ(f1->compute_words(state).count("other_classes"), 1U);
+  get(update_words(*f1, last.slice(1, 1), label, state));
+  EXPECT_EQ(value_of(*f1, state).count("other_classes"), 1U);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/runtime/metric/one_part.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -17,10 +18,10 @@ metric_value f1_of(const at::Tensor& outputs, const at::Tensor& labels, std::uin
   for (std::int64_t begin = 0; begin < outputs.size(0); begin += micro_batch) {
     const std::int64_t size = std::min(micro_batch, outputs.size(0) - begin);
     std::vector<std::uint64_t> part(f1->words(), 0);
-    get(f1->update_words(outputs.narrow(0, begin, size), labels.narrow(0, begin, size), part));
+    get(update_words(*f1, outputs.narrow(0, begin, size), labels.narrow(0, begin, size), part));
     f1->merge_words(total, part);
   }
-  return f1->compute_words(total);
+  return value_of(*f1, total);
 }
 
 at::Tensor outputs_for(const std::vector<std::int64_t>& predicted, std::int64_t classes) {

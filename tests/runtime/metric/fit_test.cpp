@@ -7,6 +7,7 @@
 
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "tests/runtime/metric/one_part.hpp"
 #include <troupe/metric_of.hpp>
 
 namespace troupe {
@@ -116,22 +117,22 @@ TEST(fit, missing_and_several_tensors) {
   EXPECT_THAT(told(metric_scorer(metrics).judge(outputs, first_micro_batch(two))),
               HasSubstr("found 2: start, end\n  fix: choose one, --score-label NAME, or sink_options::label"));
   EXPECT_THAT(told(metric_scorer(metrics).judge(two, first_micro_batch(outputs))), HasSubstr("sink_options::tensor"));
-  EXPECT_THAT(told(metric_scorer(metrics, false, {.label = "stop"}).judge(outputs, first_micro_batch(two))),
+  EXPECT_THAT(told(metric_scorer(metrics, {.label = "stop"}).judge(outputs, first_micro_batch(two))),
               HasSubstr("no tensor \"stop\" among the labels: start, end"));
   EXPECT_THAT(told(metric_scorer(metrics).judge(outputs, first_micro_batch(nullptr))), HasSubstr("has no labels"));
   EXPECT_THAT(told(metric_scorer(metrics).judge(outputs, first_micro_batch(outputs, 7))), HasSubstr("expected 7 rows"));
-  EXPECT_EQ(told(metric_scorer(metrics, false, {"end", "end"}).judge(two, first_micro_batch(two))), "nothing");
+  EXPECT_EQ(told(metric_scorer(metrics, {"end", "end"}).judge(two, first_micro_batch(two))), "nothing");
 }
 
 TEST(fit, a_label_by_name_is_the_one_that_is_scored) {
   const payload_ptr labels = std::make_shared<const tensor_set>(std::vector<at::Tensor>{at::zeros({4}), at::ones({4})},
                                                                 std::vector<std::string>{"start", "end"});
   for (const auto& [label, sum] : {std::pair{"start", 4.0}, std::pair{"end", 0.0}}) {
-    metric_scorer scorer({get(make_metric("mae", 0))}, false, {.label = label});
+    metric_scorer scorer({get(make_metric("mae", 0))}, {.label = label});
     score into;
     get(scorer.evaluate(make_tensors(at::ones({4})), first_micro_batch(labels), into));
     const metric_ptr mae = get(make_metric("mae", 0));
-    EXPECT_EQ(mae->compute_words(std::span(into.words).first(mae->words())).value("sum"), sum) << label;
+    EXPECT_EQ(value_of(*mae, std::span(into.words).first(mae->words())).value("sum"), sum) << label;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/metric/metric_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "tests/runtime/metric/one_part.hpp"
 #include <troupe/metric_of.hpp>
 
 namespace troupe {
@@ -113,10 +114,10 @@ TEST(metric_of, a_new_state_is_zero_words_and_a_refused_one_stays) {
   const extremes_metric metric;
   std::vector<std::uint64_t> state(metric.words(), 0);
   ASSERT_EQ(state.size(), 5U);
-  EXPECT_EQ(metric.compute_words(state).value("least"), std::numeric_limits<double>::infinity());
-  EXPECT_FALSE(metric.update_words(at::full({2}, NAN), at::zeros({2}), state).has_value());
+  EXPECT_EQ(value_of(metric, state).value("least"), std::numeric_limits<double>::infinity());
+  EXPECT_FALSE(update_words(metric, at::full({2}, NAN), at::zeros({2}), state).has_value());
   EXPECT_EQ(state, std::vector<std::uint64_t>(5, 0));
-  EXPECT_TRUE(std::isnan(mean_output().compute_words(std::vector<std::uint64_t>(2, 0)).value()));
+  EXPECT_TRUE(std::isnan(value_of(mean_output(), std::vector<std::uint64_t>(2, 0)).value()));
 }
 
 struct with_padding {

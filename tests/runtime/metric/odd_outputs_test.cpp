@@ -11,7 +11,7 @@ namespace troupe {
 namespace {
 
 void expect_counts(const at::Tensor& outputs, std::uint64_t with_nan, std::uint64_t with_infinity) {
-  const odd_samples found = count_odd_samples(outputs);
+  const odd_samples found = count_odd_samples(std::array{&outputs});
   EXPECT_EQ(found.with_nan, with_nan) << outputs.scalar_type() << outputs.sizes();
   EXPECT_EQ(found.with_infinity, with_infinity) << outputs.scalar_type() << outputs.sizes();
 }

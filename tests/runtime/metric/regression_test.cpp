@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/runtime/metric/one_part.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -15,8 +16,8 @@ using ::testing::HasSubstr;
 metric_value value_of(const std::string& name, const at::Tensor& outputs, const at::Tensor& labels) {
   const metric_ptr one = get(make_metric(name, 0));
   std::vector<std::uint64_t> state(one->words(), 0);
-  get(one->update_words(outputs, labels, state));
-  return one->compute_words(state);
+  get(update_words(*one, outputs, labels, state));
+  return value_of(*one, state);
 }
 
 TEST(regression, by_hand) {
@@ -79,7 +80,7 @@ void expect_refused(const at::Tensor& outputs, const at::Tensor& labels, const s
   for (const std::string name : {"mae", "mse"}) {
     const metric_ptr one = get(make_metric(name, 0));
     std::vector<std::uint64_t> state(one->words(), 0);
-    const auto done = one->update_words(outputs, labels, state);
+    const auto done = update_words(*one, outputs, labels, state);
     ASSERT_FALSE(done.has_value()) << cause;
     EXPECT_EQ(done.error().code, error_code::metric_failed);
     EXPECT_THAT(done.error().cause, HasSubstr(cause));
