@@ -89,6 +89,7 @@ expected<operator_graph> build_configured(const json_part& config, const std::st
   weight_reader reader(file, weights);
   network net(file, found->first, reader);
   values.refuse_any("quantization_config");
+  if (values.has("auto_map")) values.refuse("auto_map", "the model has Python code of its own, which may differ");
   found->second(net, values);
   if (embedding && !write_sentence_embedding(net, *embedding)) {
     values.refuse("architectures", found->first + " has no last_hidden_state to make sentence embeddings from");

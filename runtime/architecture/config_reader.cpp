@@ -101,6 +101,15 @@ void config_reader::refuse_any(std::string_view key) {
   if (found && *found && !(*found)->is_empty()) refuse(key, "it is not supported");
 }
 
+void config_reader::refuse_members_but(std::string_view key, const std::vector<std::string>& known) {
+  using named_parts = std::vector<std::pair<std::string, json_part>>;
+  if (!has(key)) return;
+  const auto members = read<named_parts>(key, named_parts(), [](const json_part& part) { return part.members(); });
+  for (const auto& [name, value] : members) {
+    if (std::ranges::find(known, name) == known.end()) refuse(std::string(key) + "." + name, "it is not supported");
+  }
+}
+
 void config_reader::refuse(std::string_view key, const std::string& why) {
   if (first_) return;
   first_ = fail(error_code::architecture_unknown, root_.where(), std::string(key) + ": " + why, config_fix).value();

@@ -48,6 +48,8 @@ class config_reader {
   void refuse_other(std::string_view key, bool only);
   /// Refuses every value but null and empty ones.
   void refuse_any(std::string_view key);
+  /// Refuses the members of an object that are none of `known`.
+  void refuse_members_but(std::string_view key, const std::vector<std::string>& known);
 
   /// E0210 for a value that is missing or of another type, E0219 for one that no architecture here has.
   [[nodiscard]] expected<void> finish() const;

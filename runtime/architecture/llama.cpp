@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/architecture/activations.hpp"
@@ -63,30 +63,45 @@ void read_heads(config_reader& config, const llama_kind& kind, llama_sizes& size
   if (config.product("head_dim", sizes.heads, sizes.head_size) == 1) sizes.heads = sizes.key_heads = 1;
 }
 
-void read_windows(config_reader& config, const llama_kind& kind, llama_sizes& sizes) {
-  sizes.windows.resize(sizes.layers);
-  const auto window = [&] { return config.size("sliding_window", 4096); };
-  if (kind.model_type == "mistral" && !config.is_null("sliding_window")) {
-    std::ranges::fill(sizes.windows, window());
-  }
-  if (kind.model_type != "qwen2") return;
+/// What "layer_types" says, which only Qwen2 has: whether each layer has the window. The other kinds have it in all
+/// layers or in none, and transformers leaves the list unread.
+std::vector<bool> read_layer_types(config_reader& config, const llama_kind& kind, bool has_window,
+                                   std::vector<bool> otherwise) {
   const std::vector<std::string> types = config.texts("layer_types");
-  const bool uses_window = config.flag("use_sliding_window", false) && !config.is_null("sliding_window");
-  if (!types.empty() && types.size() != sizes.windows.size()) {
+  if (types.empty()) return otherwise;
+  if (types.size() != otherwise.size()) {
     config.refuse("layer_types", "it has not one member for each of num_hidden_layers");
-    return;
+    return otherwise;
   }
-  const std::int64_t first = config.count("max_window_layers", 28);
-  for (std::int64_t i = 0; i < sizes.layers; ++i) {
-    if (!types.empty() && types[i] != "full_attention" && types[i] != "sliding_attention")
-      config.refuse("layer_types", "\"" + types[i] + "\" is neither full_attention nor sliding_attention");
-    const bool is_sliding = types.empty() ? i >= first : types[i] == "sliding_attention";
-    if (uses_window && is_sliding) sizes.windows[i] = window();
+  std::vector<bool> slides;
+  for (const std::string& type : types) {
+    slides.push_back(type == "sliding_attention");
+    if (!slides.back() && type != "full_attention")
+      config.refuse("layer_types", "\"" + type + "\" is neither full_attention nor sliding_attention");
+  }
+  if (!has_window && slides != std::vector<bool>(slides.size(), false))
+    config.refuse("layer_types", "sliding_attention is not supported without a window");
+  if (has_window && kind.model_type != "qwen2" && slides != otherwise)
+    config.refuse("layer_types", "full_attention is not supported beside sliding_window");
+  return slides;
+}
+
+void read_windows(config_reader& config, const llama_kind& kind, llama_sizes& sizes) {
+  const bool is_qwen = kind.model_type == "qwen2";
+  const bool may_slide = is_qwen ? config.flag("use_sliding_window", false) : kind.model_type == "mistral";
+  const bool has_window = may_slide && !config.is_null("sliding_window");
+  const std::int64_t first = is_qwen ? config.count("max_window_layers", 28) : 0;
+  std::vector<bool> slides;
+  for (std::int64_t i = 0; i < sizes.layers; ++i) slides.push_back(has_window && i >= first);
+  for (const bool each : read_layer_types(config, kind, has_window, std::move(slides))) {
+    sizes.windows.push_back(each ? std::optional(config.size("sliding_window", 4096)) : std::nullopt);
   }
 }
 
 llama_sizes read_llama_sizes(config_reader& config, const llama_kind& kind) {
   config.choice("model_type", {kind.model_type}, kind.model_type);
+  config.refuse_other("is_causal", true);
+  config.refuse_other("use_bidirectional_attention", false);
   config.refuse_any("attn_logit_softcapping");
   config.refuse_any("final_logit_softcapping");
   llama_sizes sizes{.vocabulary = config.size("vocab_size", kind.vocabulary),

@@ -1,6 +1,8 @@
 #include "runtime/architecture/rotary.hpp"
 
 #include <numbers>
+#include <string>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -11,9 +13,13 @@
 namespace troupe {
 namespace {
 
-/// "rope_scaling.factor" of old files, "rope_parameters.factor" of new ones.
+/// The object of the configuration: transformers 4 reads rope_scaling, and transformers 5 writes rope_parameters.
+std::string rope_object(const config_reader& config) {
+  return config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+}
+
 std::string rope_key(const config_reader& config, const std::string& name) {
-  return (config.has("rope_parameters") ? "rope_parameters." : "rope_scaling.") + name;
+  return rope_object(config) + "." + name;
 }
 
 double positive(config_reader& config, const std::string& key, std::optional<double> otherwise = std::nullopt) {
@@ -21,6 +27,18 @@ double positive(config_reader& config, const std::string& key, std::optional<dou
   if (value > 0) return value;
   config.refuse(key, "it is not above 0");
   return 1;
+}
+
+/// "type" is the older name. Files of some versions have both, and the versions differ in which one counts.
+std::string rope_type(config_reader& config) {
+  const std::vector<std::string> types{"default", "linear", "llama3"};
+  const std::string key = rope_key(config, "rope_type");
+  const std::string old_key = rope_key(config, "type");
+  if (!config.has(key) && !config.has(old_key) && config.has(rope_key(config, "factor")))
+    config.refuse(key, "it is missing, and factor is there");
+  const std::string type = config.choice(config.has(key) ? key : old_key, types, "default");
+  if (config.choice(old_key, types, type) != type) config.refuse(old_key, "rope_type has another value");
+  return type;
 }
 
 /// Llama 3.1: slow turns are slowed down more, with a smooth change between two wavelengths.
@@ -40,13 +58,17 @@ at::Tensor llama3_scaled(config_reader& config, const at::Tensor& plain) {
 }  // namespace
 
 at::Tensor rotary_frequencies(config_reader& config, std::int64_t size) {
-  const std::string new_theta = "rope_parameters.rope_theta";
-  const double base = positive(config, config.has(new_theta) ? new_theta : "rope_theta", 10000.0);
-  const std::string by_old_name = rope_key(config, "type");
-  const std::string type =
-      config.choice(config.has(rope_key(config, "rope_type")) ? rope_key(config, "rope_type") : by_old_name,
-                    {"default", "linear", "llama3"}, "default");
-  if (config.number("partial_rotary_factor", 1.0) != 1.0) config.refuse("partial_rotary_factor", "only 1 is supported");
+  if (config.has("rope_parameters") && config.has("rope_scaling"))
+    config.refuse("rope_scaling", "rope_parameters is there, too");
+  config.refuse_members_but(rope_object(config),
+                            {"rope_type", "type", "rope_theta", "partial_rotary_factor", "factor", "low_freq_factor",
+                             "high_freq_factor", "original_max_position_embeddings"});
+  for (const std::string& key : {std::string("partial_rotary_factor"), rope_key(config, "partial_rotary_factor")}) {
+    if (config.number(key, 1.0) != 1.0) config.refuse(key, "only 1 is supported");
+  }
+  const std::string theta = rope_key(config, "rope_theta");
+  const double base = positive(config, config.has(theta) ? theta : "rope_theta", 10000.0);
+  const std::string type = rope_type(config);
   const at::Tensor exponents = at::arange(0, size, 2, at::kFloat) / size;
   const at::Tensor plain = 1 / at::pow(base, exponents);
   if (type == "linear") return plain / positive(config, rope_key(config, "factor"));

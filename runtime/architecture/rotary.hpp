@@ -12,8 +12,9 @@ namespace troupe {
 /// Rotary position embeddings (Su et al., arXiv:2104.09864) as transformers computes them: in float32, for the
 /// positions 0 to S - 1 whatever the mask.
 
-/// The angle per position of each pair of numbers of a head, [size / 2] of float32: by "rope_theta" and "rope_scaling"
-/// of the types default, linear and llama3. E0219 for other types.
+/// The angle per position of each pair of numbers of a head, [size / 2] of float32: by "rope_theta" and "rope_scaling",
+/// or by "rope_parameters", which transformers 5 writes in their place. The types are default, linear and llama3. E0219
+/// for other types, and for members that none of these has.
 at::Tensor rotary_frequencies(config_reader& config, std::int64_t size);
 
 /// [S, size / 2] each.

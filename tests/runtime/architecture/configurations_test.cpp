@@ -179,6 +179,24 @@ TEST(configured_models, make_positions_on_their_device) {
   for (const at::Tensor& each : out) EXPECT_EQ(each.device().type(), c10::kMeta);
 }
 
+/// transformers 5 writes what transformers 4 had as rope_theta and rope_scaling in this way.
+TEST(configurations, have_rope_parameters_in_place_of_rope_scaling) {
+  const c10::InferenceMode inference;
+  for (const char* name : {"llama3_head", "llama_linear"}) {
+    SCOPED_TRACE(name);
+    recorded model(name);
+    nlohmann::json& config = model.json["config"];
+    config["rope_parameters"] = config["rope_scaling"];
+    config["rope_parameters"]["rope_theta"] = config["rope_theta"];
+    config.erase("rope_scaling");
+    config.erase("rope_theta");
+    const nlohmann::json& one = model.json["cases"]["none"];
+    const at::Tensor eager = output_of(one["outputs"]["logits"]);
+    const at::Tensor out = run(model.bound({}), {tensor_of(one["inputs"]["input_ids"])}).at(0);
+    EXPECT_LE((out - eager).abs().max().item<double>(), 1e-5 * eager.abs().max().item<double>());
+  }
+}
+
 TEST(configurations, of_any_values_give_a_model_or_an_error) {
   const nlohmann::json values{nullptr, true, -1, 0, 1, 13, 1000000000, 9e18, "x", {"x"}, {{"type", "llama3"}}};
   const recorded models[]{recorded("bert_base"), recorded("gpt2_head"), recorded("llama3_head"),
@@ -238,6 +256,21 @@ TEST(configurations, are_refused_by_name) {
       {"llama_head", R"({"rope_scaling": {"type": "linear", "factor": 0}})", "E0219", "rope_scaling.factor"},
       {"llama_head", R"({"rope_scaling": 3})", "E0210", "rope_scaling is no object"},
       {"llama_head", R"({"rope_theta": -1})", "E0219", "rope_theta: it is not above 0"},
+      {"llama_head", R"({"rope_scaling": {"factor": 2.0}})", "E0219", "rope_scaling.rope_type: it is missing"},
+      {"llama_head", R"({"rope_scaling": {"type": "linear", "rope_type": "default", "factor": 2.0}})", "E0219",
+       "rope_scaling.type: rope_type has another value"},
+      {"llama_head", R"({"rope_parameters": {"full_attention": {"rope_type": "default"}}})", "E0219",
+       "rope_parameters.full_attention: it is not supported"},
+      {"llama_head", R"({"rope_parameters": {"partial_rotary_factor": 0.5}})", "E0219",
+       "rope_parameters.partial_rotary_factor: only 1"},
+      {"llama_head", R"({"rope_parameters": {"rope_theta": 9.0}, "rope_scaling": {"type": "linear", "factor": 2.0}})",
+       "E0219", "rope_scaling: rope_parameters is there, too"},
+      {"llama_head", R"({"is_causal": false})", "E0219", "is_causal: only true"},
+      {"llama_head", R"({"use_bidirectional_attention": true})", "E0219", "use_bidirectional_attention"},
+      {"llama_head", R"({"auto_map": {"AutoModel": "modeling.Model"}})", "E0219",
+       "auto_map: the model has Python code"},
+      {"llama_head", R"({"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 4})", "E0219",
+       "layer_types: sliding_attention is not supported without"},
       {"llama_head", R"({"partial_rotary_factor": 0.5})", "E0219", "partial_rotary_factor"},
       {"llama_head", R"({"num_key_value_heads": 3})", "E0219", "num_key_value_heads"},
       {"llama_head", R"({"head_dim": 5})", "E0219", "head_dim"},
@@ -248,6 +281,10 @@ TEST(configurations, are_refused_by_name) {
       {"llama_head", R"({"vocab_size": 1000000000, "hidden_size": 1000000000, "head_dim": 4})", "E0218", "1000000000"},
       {"qwen2_window", R"({"layer_types": ["full_attention"]})", "E0219", "layer_types"},
       {"qwen2_window", R"({"layer_types": ["full_attention", "chunked_attention"]})", "E0219", "chunked_attention"},
+      {"qwen2_window", R"({"use_sliding_window": false, "layer_types": ["full_attention", "sliding_attention"]})",
+       "E0219", "layer_types: sliding_attention is not supported without"},
+      {"mistral_window", R"({"layer_types": ["full_attention", "sliding_attention"]})", "E0219",
+       "layer_types: full_attention is not supported beside"},
       {"mistral_window", R"({"sliding_window": 0})", "E0219", "sliding_window: 0 is no size"},
   };
   for (const refused& each : all) {
