@@ -38,17 +38,34 @@ Value config_reader::read(std::string_view key, const std::optional<Value>& othe
   return otherwise.value_or(Value());
 }
 
-std::int64_t config_reader::size(std::string_view key, std::optional<std::int64_t> otherwise) {
-  const std::int64_t value = count(key, otherwise);
+std::int64_t config_reader::bounded(std::string_view key, std::int64_t value) {
+  if (value >= 0 && value <= size_max) return value;
+  refuse(key, std::to_string(value) + " is not from 0 to " + std::to_string(size_max));
+  return 1;
+}
+
+std::int64_t config_reader::above_zero(std::string_view key, std::int64_t value) {
   if (value == 0 && !first_) refuse(key, "0 is no size");
   return std::max<std::int64_t>(value, 1);  // sizes are divided by, also before finish()
 }
 
+std::int64_t config_reader::size(std::string_view key, std::optional<std::int64_t> otherwise) {
+  return above_zero(key, count(key, otherwise));
+}
+
 std::int64_t config_reader::count(std::string_view key, std::optional<std::int64_t> otherwise) {
-  const std::int64_t value = read<std::int64_t>(key, otherwise, [](const json_part& part) { return part.integer(); });
-  if (value >= 0 && value <= size_max) return value;
-  refuse(key, std::to_string(value) + " is not from 0 to " + std::to_string(size_max));
-  return 1;
+  return bounded(key, read<std::int64_t>(key, otherwise, [](const json_part& part) { return part.integer(); }));
+}
+
+std::int64_t config_reader::side(std::string_view key, std::int64_t otherwise) {
+  const auto side_of = [&](const json_part& part) -> expected<std::int64_t> {
+    if (!part.is_array()) return part.integer();
+    std::vector<std::int64_t> sides;
+    for (const json_part& each : TROUPE_TRY(part.items())) sides.push_back(TROUPE_TRY(each.integer()));
+    if (sides.size() == 2 && sides[0] == sides[1]) return sides[0];
+    return fail(error_code::architecture_unknown, root_.where(), std::string(key) + ": it is no square", config_fix);
+  };
+  return above_zero(key, bounded(key, read<std::int64_t>(key, otherwise, side_of)));
 }
 
 double config_reader::number(std::string_view key, std::optional<double> otherwise) {

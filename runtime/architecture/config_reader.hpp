@@ -22,6 +22,8 @@ class config_reader {
   std::int64_t size(std::string_view key, std::optional<std::int64_t> otherwise = std::nullopt);
   /// As size(), or 0.
   std::int64_t count(std::string_view key, std::optional<std::int64_t> otherwise = std::nullopt);
+  /// The side of a square, checked as size() is: 224, or [224, 224]. E0219 for a list of other numbers.
+  std::int64_t side(std::string_view key, std::int64_t otherwise);
   /// As count(), and no more than a thousand, as each has its operators.
   std::int64_t layers(std::string_view key, std::int64_t otherwise);
   /// A size that follows from others, checked as size() is; `key` stands for it.
@@ -56,6 +58,8 @@ class config_reader {
 
  private:
   [[nodiscard]] expected<std::optional<json_part>> find(std::string_view key) const;
+  std::int64_t bounded(std::string_view key, std::int64_t value);
+  std::int64_t above_zero(std::string_view key, std::int64_t value);
   template <class Value, class Read>
   Value read(std::string_view key, const std::optional<Value>& otherwise, const Read& convert);
 

@@ -1,13 +1,18 @@
 #include "runtime/architecture/patch_tokens.hpp"
 
+#include <vector>
+
 #include "runtime/architecture/modules.hpp"
 
 namespace troupe {
 
-tensor_value patch_tokens(network& net, const std::string& name, tensor_value pixels, std::int64_t channels,
-                          std::int64_t hidden, std::int64_t patch) {
-  tensor_value const x =
-      conv2d(net, name, pixels, {.in = channels, .out = hidden, .kernel = patch, .stride = patch, .has_bias = true});
+tensor_value patch_tokens(network& net, const std::string& name, tensor_value pixels, const patch_sizes& sizes) {
+  for (const std::int64_t dimension : {2, 3}) {  // which changes nothing where the size is the right one
+    pixels = net.call("unflatten", {pixels, dimension, std::vector<std::int64_t>{sizes.side}});
+  }
+  tensor_value const x = conv2d(
+      net, name, pixels,
+      {.in = sizes.channels, .out = sizes.hidden, .kernel = sizes.patch, .stride = sizes.patch, .has_bias = true});
   return net.call("transpose", {net.call("flatten", {x, 2}), 1, 2});
 }
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -46,11 +47,12 @@ tensor_value vision_layer(network& net, std::int64_t index, tensor_value x, cons
   return net.call("add", {x, y});
 }
 
-/// Weights for larger pictures have more positions. Their number is in the file alone.
-std::int64_t tokens_of(network& net, const vision_sizes& sizes) {
+/// Patches in a row of a picture. Weights for larger pictures have more positions; their number is in the file alone.
+std::int64_t patches_of(network& net, const vision_sizes& sizes) {
   constexpr std::int64_t side = 224;
   const auto found = net.weights().sizes_of("encoder.pos_embedding");
-  return found && found->size() == 3 ? found->at(1) : (side / sizes.patch) * (side / sizes.patch) + 1;
+  if (!found || found->size() != 3 || found->at(1) < 2) return side / sizes.patch;
+  return static_cast<std::int64_t>(std::sqrt(static_cast<double>(found->at(1) - 1)));
 }
 
 void write_vision(network& net, const vision_sizes& sizes) {
@@ -58,12 +60,13 @@ void write_vision(network& net, const vision_sizes& sizes) {
     net.weights().rename_ends("mlp.linear_1." + part, "mlp.0." + part);
     net.weights().rename_ends("mlp.linear_2." + part, "mlp.3." + part);
   }
-  tensor_value x = patch_tokens(net, "conv_proj", net.input("x"), 3, sizes.hidden, sizes.patch);
+  const std::int64_t patches = patches_of(net, sizes);
+  tensor_value x = patch_tokens(net, "conv_proj", net.input("x"),
+                                {.side = patches * sizes.patch, .patch = sizes.patch, .hidden = sizes.hidden});
   x = behind_token(net, net.parameter("class_token", {1, 1, sizes.hidden}), x);
-  const std::int64_t tokens = tokens_of(net, sizes);
   {
     const auto encoder = net.enter("encoder", "Encoder");
-    x = net.call("add", {x, net.parameter("pos_embedding", {1, tokens, sizes.hidden})});
+    x = net.call("add", {x, net.parameter("pos_embedding", {1, patches * patches + 1, sizes.hidden})});
     {
       const auto layers = net.enter("layers", "Sequential");
       for (std::int64_t i = 0; i < sizes.layers; ++i) x = vision_layer(net, i, x, sizes);

@@ -13,6 +13,7 @@ namespace {
 /// ViTConfig of transformers.
 struct vit_sizes {
   std::int64_t channels = 3;
+  std::int64_t side = 224;
   std::int64_t patch = 16;
   /// Patches, and the token for the class.
   std::int64_t tokens = 1;
@@ -29,7 +30,8 @@ vit_sizes read_vit_sizes(config_reader& config) {
   config.choice("model_type", {"vit"}, "vit");
   config.refuse_any("pruned_heads");
   vit_sizes sizes{.channels = config.size("num_channels", 3),
-                  .patch = config.size("patch_size", 16),
+                  .side = config.side("image_size", 224),
+                  .patch = config.side("patch_size", 16),
                   .hidden = config.size("hidden_size", 768),
                   .layers = config.layers("num_hidden_layers", 12),
                   .heads = config.size("num_attention_heads", 12),
@@ -37,7 +39,7 @@ vit_sizes read_vit_sizes(config_reader& config) {
                   .epsilon = config.number("layer_norm_eps", 1e-12),
                   .has_bias = config.flag("qkv_bias", true),
                   .act = config.choice("hidden_act", activation_names(), "gelu")};
-  const std::int64_t patches = config.size("image_size", 224) / sizes.patch;
+  const std::int64_t patches = sizes.side / sizes.patch;
   if (patches == 0) config.refuse("image_size", "it is less than patch_size");
   sizes.tokens = config.product("image_size", patches, patches) + 1;
   if (sizes.hidden % sizes.heads != 0) config.refuse("hidden_size", "it is no multiple of num_attention_heads");
@@ -50,7 +52,7 @@ tensor_value vit_embeddings(network& net, tensor_value pixels, const vit_sizes& 
   tensor_value x = nullptr;
   {
     const auto patches = net.enter("patch_embeddings", "ViTPatchEmbeddings");
-    x = patch_tokens(net, "projection", pixels, sizes.channels, sizes.hidden, sizes.patch);
+    x = patch_tokens(net, "projection", pixels, {sizes.channels, sizes.side, sizes.patch, sizes.hidden});
   }
   x = behind_token(net, net.parameter("cls_token", {1, 1, sizes.hidden}), x);
   return net.call("add", {x, net.parameter("position_embeddings", {1, sizes.tokens, sizes.hidden})});

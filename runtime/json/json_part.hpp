@@ -44,6 +44,7 @@ class json_part {
   [[nodiscard]] expected<double> real() const;
   [[nodiscard]] expected<bool> truth() const;
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
+  [[nodiscard]] bool is_array() const { return value_->is_array(); }
   /// Null, or an array or object without members.
   [[nodiscard]] bool is_empty() const { return value_->empty(); }
 

@@ -124,6 +124,48 @@ TEST_P(picture_cuts, give_the_same_bits_cut_between_any_two_layers) {
   }
 }
 
+/// Whose positions are those of square pictures of one size.
+class picture_sizes : public picture_architectures {};
+
+TEST_P(picture_sizes, are_those_of_the_positions) {
+  const auto model = make(weights());
+  ASSERT_TRUE(model) << to_string(model.error());
+  const c10::InferenceMode inference;
+  const live_values live(*model);
+  const graph_code code(make_part(*model, live, 0, live.steps()));
+  const auto usual = recorded()["input"].get<std::vector<std::int64_t>>();
+  const std::int64_t side = usual[2];
+  const auto problem_of = [&](std::int64_t height, std::int64_t width) -> std::string {
+    try {
+      return std::to_string(code.run({at::zeros({usual[0], usual[1], height, width})}).size());
+    } catch (const std::exception& problem) {
+      return problem.what();
+    }
+  };
+  EXPECT_EQ(problem_of(side, side), "1");
+  for (const auto& [height, width] : {std::pair(side / 2, side * 2), {side, side + 1}, {side + 1, side}, {1, 1}}) {
+    EXPECT_THAT(problem_of(height, width), ::testing::HasSubstr("unflatten: Provided sizes [" + std::to_string(side)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(recorded, picture_sizes, ::testing::Values("vit", "vit_other", "vit_b_32"));
+
+TEST(picture_configurations, have_the_sides_of_a_square_as_a_number_or_a_list) {
+  nlohmann::json config = all_recorded().at("vit").at("config");
+  const auto message = [&](const nlohmann::json& side) {
+    config["image_size"] = side;
+    return to_string(build(config, {}).error());
+  };
+  using ::testing::HasSubstr;
+  EXPECT_EQ(message({32, 32}), message(32));
+  EXPECT_THAT(message(32), HasSubstr("vit.embeddings.position_embeddings [1, 17, 32]"));
+  for (const nlohmann::json& other : {nlohmann::json{32, 64}, {32}, {32, 32, 32}}) {
+    EXPECT_THAT(message(other), ::testing::AllOf(HasSubstr("E0219"), HasSubstr("image_size: it is no square")));
+  }
+  EXPECT_THAT(message({0, 0}), HasSubstr("image_size: 0 is no size"));
+  EXPECT_THAT(message("32"), HasSubstr("E0210"));
+}
+
 std::vector<std::string> recorded_with(const std::string& key) {
   std::vector<std::string> names;
   for (const auto& [name, each] : all_recorded().items()) {

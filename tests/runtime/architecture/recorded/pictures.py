@@ -116,7 +116,7 @@ recorded |= {f"efficientnet-lite{size}": record(lite(size), SMALL, 2) for size i
 recorded |= {f"efficientnet_b{size}": named(f"efficientnet_b{size}") for size in (1, 2, 3, 4, 6, 7)}
 recorded["vit_b_32"] = named("vit_b_32", SMALL, image_size=64)
 recorded |= {name: named(name) for name in ("vit_b_16", "vit_l_16", "vit_l_32", "vit_h_14", "densenet161", "densenet169", "densenet201",
-                                                  "vgg11", "vgg13", "vgg16", "vgg19", "vgg16_bn")}
+                                                  "vgg11", "vgg13", "vgg16", "vgg19", "vgg13_bn", "vgg16_bn", "vgg19_bn")}
 TINY = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48, "patch_size": 8}
 recorded["vit"] = record_vit(image_size=32, num_labels=10, **TINY)
 recorded["vit_other"] = record_vit(image_size=40, num_labels=3, qkv_bias=False, hidden_act="gelu_new", num_channels=1, layer_norm_eps=1e-3, **TINY)
