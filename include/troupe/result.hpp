@@ -73,7 +73,7 @@ struct sink_report {
   [[nodiscard]] const metric_value& operator[](const std::string& metric) const;
 };
 
-/// The result of a run: the content of result.json with these names (schema_version 1, docs/result.md).
+/// The result of a run: the content of result.json with these names (schema_version 2, docs/result.md).
 ///
 ///   result["accuracy"].value()    result.sink("heads")["per_class_accuracy"].column("value")
 ///
@@ -126,7 +126,7 @@ struct run_result {
 };
 
 struct json_report {
-  /// One JSON object with a final newline and the names of docs/result.md, schema_version 1. Reading a number gives the
+  /// One JSON object with a final newline and the names of docs/result.md, schema_version 2. Reading a number gives the
   /// same bits. NaN and infinities are the strings "NaN", "Infinity" and "-Infinity".
   std::string text;
   /// One line for each value that became such a string.

@@ -11,7 +11,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
 /// Turns doubles into JSON and keeps note of those that JSON cannot say.
 class number_writer {

@@ -121,7 +121,7 @@ TEST(result_json, says_what_became_of_each_fault) {
 
 TEST(result_json, keeps_counts_whole_and_doubles_to_the_bit) {
   const json object = json::parse(result_json(sample_result()).text);
-  EXPECT_EQ(object["schema_version"], 1);
+  EXPECT_EQ(object["schema_version"], 2);
   EXPECT_TRUE(object["metrics"]["accuracy"]["correct"].is_number_unsigned());
   EXPECT_EQ(object["metrics"]["accuracy"]["correct"], 9);
   EXPECT_EQ(object["metrics"]["per_class_accuracy"]["correct"], json::parse("[5, 4]"));
