@@ -7,13 +7,14 @@
 
 #include "messages/file_fixes.hpp"
 #include "messages/try.hpp"
+#include "runtime/archive/tensor_extent.hpp"
 
 namespace troupe {
 namespace {
 
 /// A tensor may say that it has more elements than its record, as one that expand() made does; so many bytes more than
 /// the file has.
-constexpr std::int64_t expanded_bytes = 64 << 20;
+constexpr std::uint64_t expanded_bytes = 64u << 20;
 
 expected<std::int64_t> count_in(const json_part& part) {
   const auto number = TROUPE_TRY(exported_size(part));
@@ -60,26 +61,22 @@ expected<void> exported_weights::list(const std::string& folder, const std::stri
   return {};
 }
 
-expected<exported_weights::extent> exported_weights::extent_in(const json_part& meta, std::int64_t elements,
-                                                               std::int64_t elements_max) {
+expected<exported_weights::extent> exported_weights::extent_in(const json_part& meta, std::uint64_t elements,
+                                                               std::uint64_t elements_max) {
   extent made;
   made.sizes = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("sizes"))));
   made.strides = TROUPE_TRY(counts_in(TROUPE_TRY(meta.at("strides"))));
   made.offset = TROUPE_TRY(count_in(TROUPE_TRY(meta.at("storage_offset"))));
   if (made.sizes.size() != made.strides.size()) return meta.wrong("has not as many strides as sizes");
-  std::int64_t count = 1;
-  std::int64_t last = made.offset;
-  const bool is_empty = std::ranges::find(made.sizes, 0) != made.sizes.end();
-  for (std::size_t i = 0; i < made.sizes.size(); ++i) {
-    std::int64_t reach = 0;
-    if (__builtin_mul_overflow(count, made.sizes[i], &count) || (!is_empty && count > elements_max)) {
+  switch (check_extent(made.offset, made.sizes, made.strides, elements, elements_max)) {
+    case extent_fault::outside:
+      return meta.wrong("lies outside of its record");
+    case extent_fault::too_many:
       return meta.wrong("has more elements than the file");
-    }
-    const bool is_far = __builtin_mul_overflow(std::max<std::int64_t>(made.sizes[i] - 1, 0), made.strides[i], &reach) ||
-                        __builtin_add_overflow(last, reach, &last);
-    if (is_far) return meta.wrong("lies outside of its record");
+    case extent_fault::none:
+      break;
   }
-  if (is_empty ? made.offset > elements : last >= elements) return meta.wrong("lies outside of its record");
+  if (std::ranges::find(made.sizes, 0) != made.sizes.end()) made.offset = 0;
   return made;
 }
 
@@ -114,9 +111,8 @@ expected<at::Tensor> exported_weights::read(const std::string& name, const expor
   const exported_tensor stored = TROUPE_TRY(tensor_meta(meta));
   if (!is_same(stored, promised)) return meta.wrong("has not the type and the sizes that models/model.json says");
   const at::Tensor bytes = TROUPE_TRY(bytes_of(path));
-  const auto item = static_cast<std::int64_t>(c10::elementSize(stored.dtype));
-  const std::int64_t most = (static_cast<std::int64_t>(archive_->bytes()) + expanded_bytes) / item;
-  const extent place = TROUPE_TRY(extent_in(meta, bytes.numel() / item, most));
+  const std::uint64_t item = c10::elementSize(stored.dtype);
+  const extent place = TROUPE_TRY(extent_in(meta, bytes.nbytes() / item, (archive_->bytes() + expanded_bytes) / item));
   at::Tensor& tensor = tensors_[{path, stored.dtype, place}];
   if (!tensor.defined()) {
     tensor = at::empty({0}, stored.dtype).set_(bytes.storage(), place.offset, place.sizes, place.strides);

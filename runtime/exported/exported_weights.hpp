@@ -45,7 +45,7 @@ class exported_weights {
   explicit exported_weights(exported_archive& archive) : archive_(&archive) {}
   expected<void> list(const std::string& folder, const std::string& name);
   /// The extent of a tensor that lies inside of `elements` elements.
-  static expected<extent> extent_in(const json_part& meta, std::int64_t elements, std::int64_t elements_max);
+  static expected<extent> extent_in(const json_part& meta, std::uint64_t elements, std::uint64_t elements_max);
   expected<at::Tensor> bytes_of(const std::string& path);
 
   exported_archive* archive_;

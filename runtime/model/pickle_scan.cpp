@@ -5,6 +5,7 @@
 #include <deque>
 #include <utility>
 
+#include "runtime/archive/pickle_steps.hpp"
 #include "runtime/archive/zip_directory.hpp"
 
 namespace troupe {
@@ -57,58 +58,51 @@ class holding_graph {
 class pickle_machine {
  public:
   pickle_machine(std::string_view bytes, std::uint64_t values_max)
-      : rest_(bytes), bytes_(bytes.size()), values_max_(values_max) {}
+      : steps_(bytes), bytes_(bytes.size()), values_max_(values_max) {}
 
   tl::expected<pickle_outline, std::string> run() {
-    bool more = rest_.starts_with("\x80\x02");
-    if (more) rest_.remove_prefix(2);
-    while (more && !rest_.empty()) {
-      const char code = rest_.front();
-      rest_.remove_prefix(1);
-      if (code == '.' || ++values_ > values_max_) {
-        outline_.is_too_large = code != '.';
+    auto at = steps_.next();
+    bool more = at && at->code == '\x80' && at->number == 2;
+    while (more && (at = steps_.next())) {
+      if (at->code == '.' || ++values_ > values_max_) {
+        outline_.is_too_large = at->code != '.';
         outline_.depth = graph_.depth();
         outline_.records = tensors_.take_records();
         outline_.text_depth = std::max(outline_.text_depth, tensors_.deepest_type());
         outline_.has_sparse = tensors_.has_sparse();
         return std::move(outline_);
       }
-      more = step(code);
+      more = run(*at);
     }
-    return tl::make_unexpected("byte " + std::to_string(bytes_ - rest_.size()));
+    return tl::make_unexpected("byte " + std::to_string(steps_.position()));
   }
 
  private:
-  bool step(char code) {
-    switch (code) {
+  bool run(const pickle_step& step) {
+    switch (step.code) {
       case 'N':
       case '\x88':
       case '\x89':
+      case 'G':
         return push({});
       case 'K':
-        return has(1) && push_number(static_cast<std::int64_t>(number(1)));
       case 'M':
-        return has(2) && push_number(static_cast<std::int64_t>(number(2)));
       case 'J':
-        return has(4) && push_number(static_cast<std::int32_t>(number(4)));
-      case 'G':
-        return skip(8) && push({});
+        return push_number(step.number);
       case '\x8a':
-        return has(9) && number(1) == 8 && push_number(static_cast<std::int64_t>(number(8)));
+        return step.text.size() == 8 && push_number(zip_number(step.text, 0, 8));
       case 'X':
-        return text();
+        return push({.what = pickled_value::kind::text, .text = step.text});
       case 'c':
-        return global();
+        return global(step);
       case 'q':
-        return has(1) && put(number(1));
       case 'r':
-        return has(4) && put(number(4));
+        return put(step.number);
       case 'h':
-        return has(1) && get(number(1));
       case 'j':
-        return has(4) && get(number(4));
+        return get(step.number);
       default:
-        return build(code);
+        return build(step.code);
     }
   }
 
@@ -155,24 +149,14 @@ class pickle_machine {
     }
   }
 
-  [[nodiscard]] bool has(std::size_t bytes) const { return rest_.size() >= bytes; }
-  std::uint64_t number(unsigned width) {
-    const std::uint64_t value = zip_number(rest_, 0, width);
-    rest_.remove_prefix(width);
-    return value;
-  }
-  bool skip(std::size_t bytes) {
-    if (!has(bytes)) return false;
-    rest_.remove_prefix(bytes);
-    return true;
-  }
-
   static bool is_even(std::size_t count) { return count % 2 == 0; }
   bool push(pickled_value value) {
     stack_.push_back(value);
     return true;
   }
-  bool push_number(std::int64_t value) { return push({.what = pickled_value::kind::number, .number = value}); }
+  bool push_number(std::uint64_t value) {
+    return push({.what = pickled_value::kind::number, .number = static_cast<std::int64_t>(value)});
+  }
   bool drop() {
     if (stack_.empty()) return false;
     stack_.pop_back();
@@ -219,28 +203,14 @@ class pickle_machine {
   }
   bool get(std::uint64_t place) { return place < memo_.size() && push(memo_[place]); }
 
-  bool text() {
-    if (!has(4)) return false;
-    const std::uint64_t bytes = number(4);
-    if (!has(bytes)) return false;
-    const std::string_view value = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
-    return push({.what = pickled_value::kind::text, .text = value});
-  }
-  bool global() {
-    const std::size_t first = rest_.find('\n');
-    const std::size_t second = first == std::string_view::npos ? first : rest_.find('\n', first + 1);
-    if (second == std::string_view::npos) return false;
-    std::string& name = names_.emplace_back(rest_.substr(0, second));
-    rest_.remove_prefix(second + 1);
+  bool global(const pickle_step& step) {
+    const std::string& name = names_.emplace_back(std::string(step.text) + " " + std::string(step.name));
     outline_.text_depth = std::max(outline_.text_depth, type_depth(name));
-    name[first] = '.';
-    outline_.globals.push_back(name);
-    name[first] = ' ';
+    outline_.globals.push_back(std::string(step.text) + "." + std::string(step.name));
     return push({.what = pickled_value::kind::global, .text = name});
   }
 
-  std::string_view rest_;
+  pickle_steps steps_;
   std::size_t bytes_;
   std::uint64_t values_max_;
   std::uint64_t values_ = 0;

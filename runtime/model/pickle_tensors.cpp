@@ -5,6 +5,8 @@
 #include <cctype>
 #include <optional>
 
+#include "runtime/archive/tensor_extent.hpp"
+
 namespace troupe {
 namespace {
 
@@ -99,35 +101,27 @@ bool pickled_tensors::take_call(const pickled_value& function, const pickled_val
          std::ranges::find(known_functions, function.text) != known_functions.end();
 }
 
-bool pickled_tensors::read_numbers(const pickled_value& value, std::vector<std::uint64_t>& into) const {
+bool pickled_tensors::read_numbers(const pickled_value& value, std::vector<std::int64_t>& into) const {
   const auto* members = members_of(value);
   return members != nullptr && std::ranges::all_of(*members, [&into](const pickled_value& each) {
-           into.push_back(static_cast<std::uint64_t>(each.number));
+           into.push_back(each.number);
            return each.what == kind::number && each.number >= 0;
          });
 }
 
 /// Storage, offset, sizes, strides.
 bool pickled_tensors::lies_within(const std::vector<pickled_value>& tensor) const {
-  std::vector<std::uint64_t> sizes;
-  std::vector<std::uint64_t> strides;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;
   if (tensor.size() < 4 || tensor[0].what != kind::storage || tensor[1].what != kind::number || tensor[1].number < 0 ||
       !read_numbers(tensor[2], sizes) || !read_numbers(tensor[3], strides) || sizes.size() != strides.size()) {
     return false;
   }
-  // The elements may lie on top of each other, as those of expand() do, but one operator writes them out.
-  std::uint64_t elements = 1;
-  std::uint64_t last = static_cast<std::uint64_t>(tensor[1].number);
-  for (std::size_t at = 0; at < sizes.size(); ++at) {
-    std::uint64_t step = 0;
-    if (sizes[at] == 0) return true;
-    if (__builtin_mul_overflow(sizes[at] - 1, strides[at], &step) || __builtin_add_overflow(last, step, &last) ||
-        __builtin_mul_overflow(elements, sizes[at], &elements)) {
-      return false;
-    }
-  }
+  // One operator writes elements out that lie on top of each other, as those of expand() do.
   const auto held = static_cast<std::uint64_t>(tensor[0].number);
-  return last < held && elements <= std::max<std::uint64_t>(held, 1) * pickled_repeats_max;
+  std::uint64_t most = 0;
+  if (__builtin_mul_overflow(std::max<std::uint64_t>(held, 1), pickled_repeats_max, &most)) return false;
+  return check_extent(tensor[1].number, sizes, strides, held, most) == extent_fault::none;
 }
 
 }  // namespace troupe

@@ -57,7 +57,7 @@ class pickled_tensors {
 
  private:
   [[nodiscard]] const std::vector<pickled_value>* members_of(const pickled_value& value) const;
-  [[nodiscard]] bool read_numbers(const pickled_value& value, std::vector<std::uint64_t>& into) const;
+  [[nodiscard]] bool read_numbers(const pickled_value& value, std::vector<std::int64_t>& into) const;
   [[nodiscard]] bool lies_within(const std::vector<pickled_value>& tensor) const;
 
   std::unordered_map<std::uint32_t, std::vector<pickled_value>> tuples_;

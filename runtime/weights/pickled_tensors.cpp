@@ -8,6 +8,7 @@
 #include <ATen/ops/empty.h>
 
 #include "messages/try.hpp"
+#include "runtime/archive/tensor_extent.hpp"
 #include "runtime/weights/tensor_types.hpp"
 
 namespace troupe {
@@ -182,21 +183,14 @@ class tensor_reader {
                                             std::uint64_t element_bytes) const {
     if (sizes.size() != strides.size()) return wrong("has not as many strides as sizes");
     const std::uint64_t elements_max = (reading_.bytes().size() + expanded_bytes) / element_bytes;
-    std::uint64_t all = 1;
-    auto last = static_cast<std::uint64_t>(offset);
-    const bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[i], 1));
-      std::uint64_t reach = 0;
-      if (__builtin_mul_overflow(all, size, &all) || all > elements_max)
-        return wrong("has more elements than the file");
-      if (__builtin_mul_overflow(size - 1, static_cast<std::uint64_t>(strides[i]), &reach) ||
-          __builtin_add_overflow(last, reach, &last)) {
+    switch (troupe::check_extent(offset, sizes, strides, elements, elements_max)) {
+      case extent_fault::outside:
         return wrong("lies outside of its storage");
-      }
+      case extent_fault::too_many:
+        return wrong("has more elements than the file");
+      case extent_fault::none:
+        break;
     }
-    // One without elements has no place: a part of another such tensor may begin anywhere.
-    if (!is_empty && last >= elements) return wrong("lies outside of its storage");
     return {};
   }
 
