@@ -16,13 +16,9 @@ namespace {
 
 constexpr std::size_t head_bytes = 512;
 
-bool looks_like_safetensors(std::string_view head) {
-  return head.size() > 9 && head[8] == '{' && head[9] == '"';
-}
-
 std::string guess_content(std::string_view head) {
   if (const auto look = look_alike_of(head); !look.empty()) return "it looks like " + std::string(look);
-  if (looks_like_safetensors(head)) return "it looks like a safetensors file";
+  if (is_safetensors(head)) return "it looks like a safetensors file";
   return "a model is a zip file (.pt2 or .pt), and this is none";
 }
 
@@ -40,7 +36,7 @@ expected<void> check_head(std::string_view head, const std::string& where) {
   }
   if (is_zip_file(head)) return {};
   return fail(error_code::model_not_torchscript, where, "the file is no model: " + guess_content(head),
-              looks_like_safetensors(head) ? weights_fix : export_fix);
+              is_safetensors(head) ? weights_fix : export_fix);
 }
 
 expected<void> check_path(const std::filesystem::path& file) {

@@ -39,6 +39,12 @@ bool is_pickle(std::string_view head) {
   return head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
 }
 
+bool is_safetensors(std::string_view head) {
+  constexpr std::size_t length_bytes = 8;
+  if (head.size() <= length_bytes || head[length_bytes] != '{') return false;
+  return head.front() != '{' || head[length_bytes - 1] == '\0';  // a length may begin as a text does, but not end so
+}
+
 bool is_tar_file(std::string_view head) {
   return head.size() >= tar_magic_offset + tar_magic.size() &&
          head.substr(tar_magic_offset, tar_magic.size()) == tar_magic;

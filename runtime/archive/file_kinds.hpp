@@ -10,6 +10,8 @@ namespace troupe {
 bool is_zip_file(std::string_view head);
 /// A pickle of protocol 2 to 5.
 bool is_pickle(std::string_view head);
+/// A length and a JSON object.
+bool is_safetensors(std::string_view head);
 bool is_tar_file(std::string_view head);
 /// The text that git-lfs keeps in place of a file.
 bool is_lfs_pointer(std::string_view head);

@@ -76,10 +76,6 @@ expected<at::Tensor> tensor_of(weights_reading& reading, const safetensors_entry
 
 }  // namespace
 
-bool is_safetensors(std::string_view bytes) {
-  return bytes.size() > length_bytes && bytes[length_bytes] == '{' && bytes.front() != '{';
-}
-
 expected<state_dict> read_safetensors(weights_reading& reading) {
   const std::string_view bytes = reading.bytes();
   const std::uint64_t header = zip_number(bytes, 0, length_bytes);

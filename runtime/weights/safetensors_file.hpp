@@ -11,7 +11,4 @@ namespace troupe {
 /// its shape and type say. Errors: E0203, E0210, E0214; E0217 for types below a byte.
 expected<state_dict> read_safetensors(weights_reading& reading);
 
-/// Whether a file begins as safetensors do: a length and a JSON object.
-bool is_safetensors(std::string_view bytes);
-
 }  // namespace troupe

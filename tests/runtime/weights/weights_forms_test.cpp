@@ -116,6 +116,14 @@ TEST(prefix, of_lightning_is_taken_off_in_its_checkpoints_alone) {
   EXPECT_THAT(names_in(checkpoint(named({"model._orig_mod.a"}))), ElementsAre("a"));
 }
 
+TEST(safetensors, may_have_a_header_whose_length_begins_as_a_text_does) {
+  std::string header = R"({"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})";
+  header.resize('{', ' ');
+  const weights_folder folder;
+  const state_dict dict = loaded(folder.write("model.safetensors", safetensors_file(header, 4)));
+  EXPECT_TRUE(at::equal(tensor_named(dict, "w"), at::ones({4}, at::kByte)));
+}
+
 TEST(extra_state, is_left_out) {
   EXPECT_THAT(names_in(dict({{"w", tensor()}, {"a._extra_state", "N"}, {"b._extra_state", "]"}})), ElementsAre("w"));
   EXPECT_THAT(names_in(dict({{"w", tensor()}, {"a._extra_state", tensor()}})), ElementsAre("w", "a._extra_state"));
