@@ -16,34 +16,19 @@ namespace {
 
 using kind = pickled::kind;
 
-/// What DeepSpeed 0.19 writes itself (DeepSpeedEngine._common_checkpoint_state() and its callers), now and before.
-constexpr std::array<std::string_view, 24> engine_states{"module",
-                                                         "buffer_names",
-                                                         "optimizer",
-                                                         "param_shapes",
-                                                         "frozen_param_shapes",
-                                                         "shared_params",
-                                                         "lr_scheduler",
-                                                         "data_sampler",
-                                                         "random_ltd",
-                                                         "frozen_param_fragments",
-                                                         "skipped_steps",
-                                                         "global_steps",
-                                                         "global_samples",
-                                                         "dp_world_size",
-                                                         "sparse_tensor_module_names",
-                                                         "mp_world_size",
-                                                         "ds_config",
-                                                         "ds_version",
-                                                         "num_experts",
-                                                         "csr_tensor_module_names",
-                                                         "ds_autotp_info",
-                                                         "autoep_layers",
-                                                         "ucp_info",
-                                                         "universal_checkpoint_info"};
+/// What DeepSpeed 0.19 writes itself (DeepSpeedEngine._common_checkpoint_state() and its callers).
+constexpr std::array written_states{
+    "module",        "buffer_names", "optimizer",      "param_shapes",  "frozen_param_shapes",
+    "shared_params", "lr_scheduler", "data_sampler",   "random_ltd",    "frozen_param_fragments",
+    "skipped_steps", "global_steps", "global_samples", "dp_world_size", "sparse_tensor_module_names",
+    "mp_world_size", "ds_config",    "ds_version",     "num_experts"};
+/// What older versions and other engines of it write.
+constexpr std::array other_states{"csr_tensor_module_names", "ds_autotp_info", "autoep_layers", "ucp_info",
+                                  "universal_checkpoint_info"};
 
 bool is_engine_state(std::string_view name) {
-  return std::ranges::find(engine_states, name) != engine_states.end();
+  return std::ranges::find(written_states, name) != written_states.end() ||
+         std::ranges::find(other_states, name) != other_states.end();
 }
 
 class value_reader {
@@ -152,10 +137,7 @@ expected<client_state> with_engine_states(const client_state& of_client) {
                 "DeepSpeed keeps a value of its own under this name", "give it another name");
   }
   client_state all = of_client;
-  for (const std::string_view name : engine_states) {
-    if (name == "csr_tensor_module_names") break;  // what older ones wrote, and other engines
-    all.emplace(name, client_value());
-  }
+  for (const char* name : written_states) all.emplace(name, client_value());
   for (const char* count : {"skipped_steps", "global_steps", "global_samples"}) all[count] = 0;
   for (const char* size : {"dp_world_size", "mp_world_size"}) all[size] = 1;
   all["sparse_tensor_module_names"] = client_value::list();
