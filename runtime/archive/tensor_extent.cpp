@@ -13,7 +13,7 @@ extent_fault check_extent(std::int64_t offset, std::span<const std::int64_t> siz
   const bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
   const std::uint64_t most = is_empty ? std::numeric_limits<std::int64_t>::max() : elements_max;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    // Of an empty tensor the product of the other sizes is computed later, and must not overflow.
+    // The product of an empty tensor's other sizes is computed later, and must not overflow.
     const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[i], 1));
     std::uint64_t reach = 0;
     if (__builtin_mul_overflow(all, size, &all) || all > most) return extent_fault::too_many;

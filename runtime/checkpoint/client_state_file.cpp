@@ -22,7 +22,7 @@ constexpr std::array written_states{
     "shared_params", "lr_scheduler", "data_sampler",   "random_ltd",    "frozen_param_fragments",
     "skipped_steps", "global_steps", "global_samples", "dp_world_size", "sparse_tensor_module_names",
     "mp_world_size", "ds_config",    "ds_version",     "num_experts"};
-/// What older versions and other engines of it write.
+/// What older versions and its other engines write.
 constexpr std::array other_states{"csr_tensor_module_names", "ds_autotp_info", "autoep_layers", "ucp_info",
                                   "universal_checkpoint_info"};
 

@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// Lists and dicts within each other, in what is written and read.
+/// How deep lists and dicts may lie within each other, when they are written or read.
 inline constexpr int client_state_deep_max = 64;
 
 /// What save_checkpoint() writes beside the layers: the members that DeepSpeed's loader reads, and those of the client.
