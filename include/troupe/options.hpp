@@ -42,6 +42,23 @@ struct model_loading {
   bool allow_effects = false;
 };
 
+/// What stands in a file of predictions beside each prediction.
+enum class prediction_extra : std::uint8_t {
+  none,           ///< nothing
+  probabilities,  ///< the softmax of the scored output over the classes, in float32
+  outputs,        ///< the scored output as it is
+};
+
+/// A file with what the model says of each sample that a sink scores, in the order of the samples, each once.
+/// docs/predictions.md
+struct prediction_options {
+  /// Ends in .jsonl, a JSON object in each line, or .npy, one array. Empty: nothing is written. It is replaced when the
+  /// run has ended, also with what a partial result counts.
+  std::string file = {};
+  /// In a .npy it stands in the place of the predictions.
+  prediction_extra with = prediction_extra::none;
+};
+
 /// The record of a run, so that it can go on after its program ended.
 struct journal_options {
   /// Empty: nothing is kept.
@@ -124,6 +141,7 @@ struct eval_options {
   /// Which of several outputs, and of several labels, the metrics score; empty: the only one (sink_options).
   std::string score_output = {};
   std::string score_label = {};
+  prediction_options predictions = {};
   /// See model_loading.
   bool allow_effects = false;
   /// Takes a model whose results are not repeatable, such as one that draws random numbers, with a warning; otherwise

@@ -161,6 +161,8 @@ struct sink_options {
   std::string tensor = {};
   /// Against which of the labels; empty: the only one, as above.
   std::string label = {};
+  /// The samples that reach the sink. In an engine each call of evaluate() writes the file anew.
+  prediction_options predictions = {};
 };
 
 struct topology_parts;

@@ -8,6 +8,7 @@
 #include "runtime/journal/journaling_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/metric/score_layout.hpp"
+#include "runtime/predictions/prediction_rows.hpp"
 
 namespace troupe {
 namespace {
@@ -26,23 +27,46 @@ std::optional<std::string> objection_to_rows(const std::vector<metric_ptr>& metr
 
 }  // namespace
 
+std::vector<metric_ptr> sink_request::kept() const {
+  std::vector<metric_ptr> all = metrics;
+  if (predictions != nullptr) all.push_back(predictions);
+  return all;
+}
+
 evaluation::evaluation(evaluation_request request) : request_(std::move(request)) {
   samples_ = std::min(request_.data->size(), request_.limit.value_or(request_.data->size()));
   micro_batches_ = (samples_ + request_.micro_batch - 1) / request_.micro_batch;
   ticket_ = std::make_shared<call_ticket>();
   ticket_->source = std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit);
   ticket_->make_scorer = [sinks = request_.sinks](std::uint32_t sink) {
-    return std::make_shared<metric_scorer>(sinks[sink].metrics, sinks[sink].names);
+    return std::make_shared<metric_scorer>(sinks[sink].kept(), sinks[sink].names);
   };
   ticket_->unpack = [sinks = request_.sinks](const score& said) {
-    return objection_to_rows(sinks[said.sink].metrics, said);
+    return objection_to_rows(sinks[said.sink].kept(), said);
   };
   ticket_->in_workers.classes = request_.data->classes();
-  for (const sink_request& each : request_.sinks) {
-    folds_.push_back(std::make_shared<metric_fold>(each.metrics, request_.micro_batch, samples_));
-    ticket_->score_words.push_back(has_rows(each.metrics) ? 0 : score_words_of(each.metrics));
-    ticket_->folds.push_back(folds_.back());
+}
+
+expected<std::unique_ptr<evaluation>> evaluation::make(evaluation_request request) {
+  std::unique_ptr<evaluation> made(new evaluation(std::move(request)));
+  for (const sink_request& each : made->request_.sinks) TROUPE_TRY(made->add_sink(each));
+  return made;
+}
+
+expected<void> evaluation::add_sink(const sink_request& sink) {
+  const std::vector<metric_ptr> kept = sink.kept();
+  auto fold = std::make_shared<metric_fold>(kept, request_.micro_batch, samples_);
+  std::shared_ptr<row_writer> file;
+  if (sink.predictions != nullptr) {
+    const std::string& path = sink.prediction_file.file;
+    file = TROUPE_TRY(open_prediction_file(path, TROUPE_TRY(prediction_format_of(path))));
+    fold->write_last_rows(file);
   }
+  ticket_->score_words.push_back(has_rows(kept) ? 0 : score_words_of(kept));
+  ticket_->folds.push_back(fold);
+  folds_.push_back(std::move(fold));
+  prediction_files_.push_back(std::move(file));
+  return {};
 }
 
 expected<void> evaluation::restore(const score& state) {
@@ -85,6 +109,7 @@ expected<run_result> evaluation::result(const call_outcome& outcome) const {
   for (std::size_t sink = 0; sink < folds_.size(); ++sink) {
     const metric_fold& folded = *folds_[sink];
     auto computed = TROUPE_TRY(folded.compute());
+    if (prediction_files_[sink] != nullptr) TROUPE_TRY(prediction_files_[sink]->finish());
     result.sinks.push_back({.name = request_.sinks[sink].name,
                             .samples = folded.samples(),
                             .metrics = std::move(computed),

@@ -10,10 +10,12 @@
 #include "actors/call_ticket.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include "runtime/metric/metric_fold.hpp"
+#include "runtime/metric/row_writer.hpp"
 #include "runtime/metric/scored_tensor.hpp"
 #include "runtime/wiring/assembly.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/metric.hpp>
+#include <troupe/options.hpp>
 #include <troupe/result.hpp>
 
 namespace troupe {
@@ -22,10 +24,17 @@ namespace troupe {
 struct sink_request {
   std::string name = "metrics";
   std::vector<metric_ptr> metrics;
+  /// Keeps the predictions, and has no value; null where none are written.
+  metric_ptr predictions = nullptr;
+  /// Where to.
+  prediction_options prediction_file = {};
   /// See metric_scorer.
   scored_names names = {};
   /// Micro-batches may reach it without some of their samples (nodes_with_parts).
   bool has_parts = false;
+
+  /// All that is kept of a micro-batch: the metrics, then the predictions.
+  [[nodiscard]] std::vector<metric_ptr> kept() const;
 };
 
 /// What to evaluate: the first `limit` samples (all without one) of a data set, by the metrics of each sink.
@@ -40,7 +49,8 @@ struct evaluation_request {
 /// One exact evaluation as a call: makes the ticket, and the result from how the call ended.
 class evaluation {
  public:
-  explicit evaluation(evaluation_request request);
+  /// E0611: a file of predictions cannot be written.
+  [[nodiscard]] static expected<std::unique_ptr<evaluation>> make(evaluation_request request);
 
   [[nodiscard]] const call_ticket_ptr& ticket() const noexcept { return ticket_; }
   [[nodiscard]] std::uint64_t samples_asked() const noexcept { return samples_; }
@@ -58,16 +68,20 @@ class evaluation {
   [[nodiscard]] std::uint64_t samples_in(std::uint64_t micro_batches) const noexcept;
 
   /// Once the ticket's future is ready: metrics and delivery. `partial` where less was folded than asked for. A metric
-  /// that throws is E0603.
+  /// that throws is E0603. Puts the files of predictions in their places; E0611 if that fails.
   [[nodiscard]] expected<run_result> result(const call_outcome& outcome) const;
 
  private:
+  explicit evaluation(evaluation_request request);
+  expected<void> add_sink(const sink_request& sink);
   [[nodiscard]] bool has_its_samples(const score& state) const;
 
   evaluation_request request_;
   std::uint64_t samples_ = 0;
   std::uint64_t micro_batches_ = 0;
   std::vector<std::shared_ptr<metric_fold>> folds_;
+  /// By sink; null where no predictions are written.
+  std::vector<std::shared_ptr<row_writer>> prediction_files_;
   call_ticket_ptr ticket_;
 };
 

@@ -15,6 +15,7 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
+#include "runtime/config/option_names.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/journal/open_journal.hpp"
@@ -68,6 +69,12 @@ std::string shape_of(const topology& what) {
   return text;
 }
 
+/// What a journal has of the predictions; the path may change.
+std::string prediction_text(const prediction_options& kept) {
+  const std::string kind = kept.file.substr(kept.file.rfind('.') + 1);
+  return "predictions " + kind + " " + prediction_extra_name(kept.with);
+}
+
 std::string metrics_of(const topology& what) {
   std::string text;
   for (const scored_sink& sink : what.parts().sinks) {
@@ -75,6 +82,9 @@ std::string metrics_of(const topology& what) {
     for (const metric_choice& each : sink.metrics) append(names, ",", name_of(each));
     if (!sink.options.tensor.empty()) names += " of " + sink.options.tensor;
     if (!sink.options.label.empty()) names += " against " + sink.options.label;
+    if (const prediction_options& kept = sink.options.predictions; !kept.file.empty()) {
+      names += " with " + prediction_text(kept);
+    }
     append(text, "; ", what.parts().sinks.size() == 1 ? names : sink.name + ": " + names);
   }
   return text;

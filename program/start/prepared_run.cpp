@@ -87,7 +87,7 @@ namespace {
 expected<void> check_score_sizes(const std::vector<sink_request>& sinks, const checked_run& run) {
   if (!run.has_workers() && run.options.journal.file.empty()) return {};
   for (const sink_request& each : sinks) {
-    const std::size_t words = score_words_of(each.metrics);
+    const std::size_t words = score_words_of(each.kept());
     if (words <= limits::score_words_max) continue;
     return fail(error_code::value_out_of_range, "metrics of sink " + each.name,
                 "together they have a state of " + std::to_string(words) +
@@ -103,8 +103,7 @@ expected<void> check_score_sizes(const std::vector<sink_request>& sinks, const c
 expected<std::unique_ptr<evaluation>> make_call(const checked_run& run, const data_set_ptr& data) {
   auto sinks = TROUPE_TRY(make_sinks(run, data->classes()));
   TROUPE_TRY(check_score_sizes(sinks, run));
-  return std::make_unique<evaluation>(
-      evaluation_request{data, run.options.micro_batch, run.options.limit, std::move(sinks)});
+  return evaluation::make(evaluation_request{data, run.options.micro_batch, run.options.limit, std::move(sinks)});
 }
 
 expected<std::shared_ptr<journal_writer>> open_journal(const checked_run& run, const data_set& data,

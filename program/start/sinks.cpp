@@ -5,6 +5,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/metric/metric_scorer.hpp"
+#include "runtime/predictions/prediction_rows.hpp"
 
 namespace troupe {
 
@@ -19,13 +20,23 @@ expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>&
   return made;
 }
 
+expected<metric_ptr> make_predictions(const prediction_options& asked) {
+  if (asked.file.empty()) return metric_ptr();
+  return prediction_format_of(asked.file).map([&](prediction_format format) {
+    return make_prediction_rows(format, asked.with);
+  });
+}
+
 expected<std::vector<sink_request>> make_sinks(const checked_run& run, std::uint32_t classes) {
   const std::vector<bool> parts = nodes_with_parts(run.plan);
   std::vector<sink_request> made;
   for (const scored_sink& each : run.parts().sinks) {
     auto metrics = TROUPE_TRY(make_metrics(each.metrics, classes));
+    auto predictions = TROUPE_TRY(make_predictions(each.options.predictions));
     made.push_back({.name = each.name,
                     .metrics = std::move(metrics),
+                    .predictions = std::move(predictions),
+                    .prediction_file = each.options.predictions,
                     .names = {each.options.tensor, each.options.label},
                     .has_parts = parts[run.plan.sinks[made.size()].stage]});
   }
@@ -40,7 +51,7 @@ expected<void> judge_sinks(const checked_run& run, const std::vector<std::vector
     const wired_sink& place = run.plan.sinks[index];
     const activation& part = outputs[place.stage][place.output_port];
     if (part.tensors == nullptr) continue;
-    auto fits = metric_scorer(sink.metrics, sink.names).judge(part.tensors, part);
+    auto fits = metric_scorer(sink.kept(), sink.names).judge(part.tensors, part);
     if (fits) continue;
     error misfit = std::move(fits.error());
     if (sinks.size() > 1) misfit.where = "sink " + sink.name + ", " + misfit.where;

@@ -14,6 +14,9 @@ namespace troupe {
 [[nodiscard]] expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>& choices,
                                                              std::uint32_t classes);
 
+/// What keeps the predictions of a sink; null where none are asked for. E0103 for a file of another kind.
+[[nodiscard]] expected<metric_ptr> make_predictions(const prediction_options& asked);
+
 /// What each sink scores, in the order of the plan. Errors: make_metric().
 [[nodiscard]] expected<std::vector<sink_request>> make_sinks(const checked_run& run, std::uint32_t classes);
 

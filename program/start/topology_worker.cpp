@@ -116,6 +116,9 @@ expected<std::shared_ptr<scorer>> make_metric_scorer(const checked_run& run, std
   auto metrics = TROUPE_TRY(
       make_metrics(is_named ? std::vector<metric_choice>(asked.metrics->begin(), asked.metrics->end()) : place.metrics,
                    asked.classes));
+  if (auto predictions = TROUPE_TRY(make_predictions(place.options.predictions))) {
+    metrics.push_back(std::move(predictions));
+  }
   return std::make_shared<metric_scorer>(std::move(metrics), scored_names{place.options.tensor, place.options.label});
 }
 

@@ -41,7 +41,8 @@ topology topology_of(const eval_options& options, const eval_objects& objects) {
                  .cuda_graphs = options.cuda_graphs,
                  .allow_effects = options.allow_effects,
                  .allow_random = options.allow_random})
-      .sink("metrics", std::move(metrics), {.tensor = options.score_output, .label = options.score_label});
+      .sink("metrics", std::move(metrics),
+            {.tensor = options.score_output, .label = options.score_label, .predictions = options.predictions});
   for (const eval_sink& each : objects.sinks) made.sink(each.name, each.metrics, each.options);
   return made;
 }

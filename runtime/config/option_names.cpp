@@ -9,6 +9,7 @@
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/device/device_name.hpp"
 #include "runtime/partition/partition_method.hpp"
+#include "runtime/predictions/prediction_rows.hpp"
 #include "runtime/suggest/suggest.hpp"
 #include <troupe/fault_plan.hpp>
 #include <troupe/metric.hpp>
@@ -22,6 +23,7 @@ const std::vector<std::string> optimize_names = {"graph", "none"};
 /// Names of earlier versions, for graph.
 const std::vector<std::string> former_optimize_names = {"layer", "stage"};
 const std::vector<std::string> layer_names = {"modules", "operators"};
+const std::vector<std::string> prediction_extras = {"none", "probabilities", "outputs"};
 const std::vector<std::string> transport_names = {"auto", "inproc", "shm", "tcp", "nccl"};
 const std::vector<std::string> log_formats = {"text", "json"};
 const std::vector<std::string> log_levels = {"debug", "info", "warning", "error"};
@@ -110,6 +112,17 @@ void check_metric_names(const option_value& value, std::vector<value_problem>& p
   }
 }
 
+void check_prediction_file(const option_value& value, std::vector<value_problem>& problems) {
+  const auto& file = std::get<std::string>(value);
+  if (const auto format = prediction_format_of(file); !format) {
+    problems.push_back({format.error().cause, format.error().fix, format.error().code});
+  }
+}
+
+void check_prediction_extra(const option_value& value, std::vector<value_problem>& problems) {
+  check_name(value, "value beside predictions", prediction_extras, problems);
+}
+
 void check_faults(const option_value& value, std::vector<value_problem>& problems) {
   fault_plan plan;
   for (const std::string& each : std::get<std::vector<std::string>>(value)) plan.add(each);
@@ -132,6 +145,16 @@ optimize_mode optimize_of(const std::string& name) {
   const auto found = std::find(optimize_names.begin(), optimize_names.end(), name);
   TROUPE_CHECK(found != optimize_names.end(), "only checked values are set");
   return static_cast<optimize_mode>(found - optimize_names.begin());
+}
+
+std::string prediction_extra_name(prediction_extra extra) {
+  return prediction_extras.at(static_cast<std::size_t>(extra));
+}
+
+prediction_extra prediction_extra_of(const std::string& name) {
+  const auto found = std::find(prediction_extras.begin(), prediction_extras.end(), name);
+  TROUPE_CHECK(found != prediction_extras.end(), "only checked values are set");
+  return static_cast<prediction_extra>(found - prediction_extras.begin());
 }
 
 std::string layers_name(layer_unit unit) {

@@ -20,6 +20,8 @@ void check_log_level(const option_value& value, std::vector<value_problem>& prob
 void check_device_name(const option_value& value, std::vector<value_problem>& problems);
 void check_partition_method(const option_value& value, std::vector<value_problem>& problems);
 void check_metric_names(const option_value& value, std::vector<value_problem>& problems);
+void check_prediction_file(const option_value& value, std::vector<value_problem>& problems);
+void check_prediction_extra(const option_value& value, std::vector<value_problem>& problems);
 void check_faults(const option_value& value, std::vector<value_problem>& problems);
 
 std::string optimize_name(optimize_mode mode);
@@ -31,6 +33,10 @@ bool is_former_optimize_name(const std::string& name);
 std::string layers_name(layer_unit unit);
 /// `name` is one of modules, operators.
 layer_unit layers_of(const std::string& name);
+
+std::string prediction_extra_name(prediction_extra extra);
+/// `name` is one of none, probabilities, outputs.
+prediction_extra prediction_extra_of(const std::string& name);
 
 std::string transport_name(transport_kind kind);
 /// `name` is one of auto, inproc, shm, tcp, nccl.

@@ -93,6 +93,13 @@ struct transport {
   }
 };
 
+struct extra_of_predictions {
+  static option_value get(const eval_options& options) { return prediction_extra_name(options.predictions.with); }
+  static void set(eval_options& options, const option_value& value) {
+    options.predictions.with = prediction_extra_of(std::get<std::string>(value));
+  }
+};
+
 struct format_of_log {
   static option_value get(const eval_options& options) { return log_format_name(options.run.log.format); }
   static void set(eval_options& options, const option_value& value) {
@@ -185,6 +192,12 @@ const std::array options_in_order = {
                                               "Which of several outputs of the model the metrics score"),
     row<plain<std::string, &o::score_label>>("score_label", k::text, "NAME", 0, 0, "end",
                                              "Which of several labels of the data the metrics score it against"),
+    row<plain<std::string, &o::predictions, &prediction_options::file>>(
+        "predictions", k::text, "FILE", 0, 0, "predictions.jsonl",
+        "Write what the model says of each sample: FILE.jsonl, or FILE.npy", &check_prediction_file),
+    row<extra_of_predictions>("predictions_with", k::text, "VALUES", 0, 0, "probabilities",
+                              "What stands beside each prediction: none, probabilities or outputs",
+                              &check_prediction_extra),
     row<plain<bool, &o::allow_effects>>("allow_effects", k::toggle, "", 0, 0, "true",
                                         "Take a model that prints, touches files or uses unknown operators"),
     row<plain<bool, &o::allow_random>>("allow_random", k::toggle, "", 0, 0, "true",

@@ -70,6 +70,10 @@ expected<void> check_together(const resolved_options& resolved) {
     return fail(error_code::flags_contradict, source_of(resolved, "trace"), "there is no directory for trace.jsonl",
                 "add --output DIR");
   }
+  if (options.predictions.with != prediction_extra::none && options.predictions.file.empty()) {
+    return fail(error_code::flags_contradict, source_of(resolved, "predictions_with"), "no predictions are written",
+                "add --predictions FILE.jsonl");
+  }
   TROUPE_TRY(check_processes(resolved));
   TROUPE_TRY(check_model_given(resolved));
   return check_present(options.data, "data");

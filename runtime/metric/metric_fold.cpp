@@ -65,6 +65,7 @@ expected<void> metric_fold::add_rows(micro_batch_id id, const std::vector<std::s
   auto next = rows.begin();
   for (std::size_t index = 0; index < metrics_.size(); ++index) {
     if (metrics_[index]->row_bytes() == 0) continue;
+    if (writer_ != nullptr && index + 1 == metrics_.size()) return writer_->append(id, *next);
     std::vector<std::byte>& all = rows_[index];
     if (all.size() + next->size() > limits::metric_rows_bytes_max) {
       return fail(error_code::metric_failed, to_string(id) + ", metric " + metrics_[index]->name() + rows_of(id.index),
@@ -87,7 +88,8 @@ std::string metric_fold::rows_of(std::uint64_t index) const {
 expected<std::vector<metric_value>> metric_fold::compute() const {
   std::vector<metric_value> values;
   std::span<const std::uint64_t> rest = words_;
-  for (std::size_t index = 0; index < metrics_.size(); ++index) {
+  const std::size_t count = metrics_.size() - (writer_ != nullptr ? 1 : 0);
+  for (std::size_t index = 0; index < count; ++index) {
     const metric_ptr& each = metrics_[index];
     try {
       values.push_back(each->compute_total({rest.first(each->words()), rows_[index]}));

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "messages/score.hpp"
 #include "runtime/ledger/call_fold.hpp"
 #include "runtime/metric/odd_outputs.hpp"
+#include "runtime/metric/row_writer.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -21,12 +24,16 @@ class metric_fold final : public call_fold {
   /// `samples` in all.
   explicit metric_fold(std::vector<metric_ptr> metrics, std::uint64_t micro_batch = 0, std::uint64_t samples = 0);
 
+  /// The rows of the last metric, which must keep some, are written there, and the metric has no value. Before the
+  /// first fold().
+  void write_last_rows(std::shared_ptr<row_writer> writer) { writer_ = std::move(writer); }
+
   /// Adds one micro-batch. Ids must ascend strictly, since a micro-batch counts once and floating-point sums depend on
   /// the order; anything else stops the process. A score without samples (an empty part of a route) counts as a
   /// micro-batch and changes no word.
   /// Errors: E0702: the score has other words than the metrics. Nothing is changed then. E0603: a metric threw, or
-  /// would keep more rows than limits::metric_rows_bytes_max; metrics before it have the score already, so that nothing
-  /// more may be folded.
+  /// would keep more rows than limits::metric_rows_bytes_max; what writes rows gave an error. Metrics before it have
+  /// the score already then, so that nothing more may be folded.
   [[nodiscard]] expected<void> fold(const score& added) override;
 
   [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
@@ -34,8 +41,6 @@ class metric_fold final : public call_fold {
   [[nodiscard]] std::uint64_t micro_batches() const noexcept { return micro_batches_; }
   /// As score_words_of() has them, without rows.
   [[nodiscard]] const std::vector<std::uint64_t>& words() const noexcept { return words_; }
-  /// The rows that a metric has kept, in the order of the samples.
-  [[nodiscard]] std::span<const std::byte> rows(std::size_t metric) const { return rows_[metric]; }
   /// The values of all metrics, in their order, for the scores folded so far; NaN for a mean over nothing. E0603: a
   /// metric threw.
   [[nodiscard]] expected<std::vector<metric_value>> compute() const;
@@ -50,6 +55,8 @@ class metric_fold final : public call_fold {
   std::vector<std::uint64_t> words_;
   /// By metric; empty where it keeps none.
   std::vector<std::vector<std::byte>> rows_;
+  /// Null: all metrics have values.
+  std::shared_ptr<row_writer> writer_;
   std::optional<micro_batch_id> last_;
   std::uint64_t samples_ = 0;
   std::uint64_t micro_batches_ = 0;

@@ -58,6 +58,12 @@ int file_replacement::write(std::string_view content) {
   return write_all(fd_.get(), content);
 }
 
+int file_replacement::write_at_begin(std::string_view content) {
+  if (::lseek(fd_.get(), 0, SEEK_SET) != 0) return errno;
+  if (const int reason = write_all(fd_.get(), content)) return reason;
+  return ::lseek(fd_.get(), 0, SEEK_END) < 0 ? errno : 0;
+}
+
 int file_replacement::publish() {
   if (::fsync(fd_.get()) != 0) return errno;
   // Closing can be the first to report that a write failed (NFS, quotas).

@@ -21,6 +21,8 @@ class file_replacement {
   /// The directory must be there.
   [[nodiscard]] int open();
   [[nodiscard]] int write(std::string_view content);
+  /// In place of the first bytes that were written, which are at least as many.
+  [[nodiscard]] int write_at_begin(std::string_view content);
   /// fsync, rename, and fsync of the directory.
   [[nodiscard]] int publish();
 

@@ -1,0 +1,62 @@
+#include "runtime/predictions/json_values.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <type_traits>
+
+namespace troupe {
+namespace {
+
+template <class Number>
+void append_number(std::string& line, Number value) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (std::isnan(value)) return void(line += "\"NaN\"");
+    if (std::isinf(value)) return void(line += value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+  }
+  std::array<char, 32> text{};
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), value);
+  line.append(text.data(), written.ptr);
+}
+
+/// Appends what stands from `at` on, in dimensions `sizes`, and moves `at` behind it.
+template <class Stored, class Written>
+void append_block(std::string& line, at::IntArrayRef sizes, const Stored*& at) {
+  if (sizes.empty()) return append_number(line, static_cast<Written>(*at++));
+  line += '[';
+  for (std::int64_t i = 0; i < sizes.front(); ++i) {
+    if (i > 0) line += ',';
+    append_block<Stored, Written>(line, sizes.slice(1), at);
+  }
+  line += ']';
+}
+
+template <class Stored, class Written>
+void append_row(std::string& line, const at::Tensor& values, std::int64_t row) {
+  at::IntArrayRef sizes = values.sizes().slice(1);
+  if (sizes.size() == 1 && sizes.front() == 1) sizes = {};  // [N, 1] is [N]
+  const std::int64_t width = values.size(0) == 0 ? 0 : values.numel() / values.size(0);
+  const Stored* at = values.const_data_ptr<Stored>() + row * width;
+  append_block<Stored, Written>(line, sizes, at);
+}
+
+}  // namespace
+
+void append_json(std::string& line, const at::Tensor& values, std::int64_t row) {
+  switch (values.scalar_type()) {
+    case at::kDouble:
+      return append_row<double, double>(line, values, row);
+    case at::kFloat:
+      return append_row<float, float>(line, values, row);
+    case at::kHalf:
+      return append_row<at::Half, float>(line, values, row);
+    case at::kBFloat16:
+      return append_row<at::BFloat16, float>(line, values, row);
+    case at::kLong:
+      return append_row<std::int64_t, std::int64_t>(line, values, row);
+    default:  // other integers, and bool
+      return append_row<std::int64_t, std::int64_t>(line, values.to(at::kLong), row);
+  }
+}
+
+}  // namespace troupe

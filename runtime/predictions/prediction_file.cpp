@@ -1,0 +1,112 @@
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "messages/try.hpp"
+#include "runtime/os/errno_text.hpp"
+#include "runtime/os/file_replacement.hpp"
+#include "runtime/predictions/array_rows.hpp"
+#include "runtime/predictions/prediction_rows.hpp"
+
+namespace troupe {
+namespace {
+
+tl::unexpected<error> unwritable(const std::string& file, int reason) {
+  return fail(error_code::output_unwritable, file, "the predictions cannot be written: " + errno_text(reason),
+              "make room, or name a file in a directory that can be written (--predictions)");
+}
+
+class prediction_file : public row_writer {
+ public:
+  explicit prediction_file(std::string path) : path_(std::move(path)), file_(path_) {}
+
+  /// A directory could not be replaced at the end.
+  [[nodiscard]] expected<void> open() {
+    if (std::error_code none; std::filesystem::is_directory(path_, none)) return told(EISDIR);
+    return told(file_.open());
+  }
+  [[nodiscard]] expected<void> finish() override { return told(file_.publish()); }
+
+ protected:
+  [[nodiscard]] expected<void> write(std::span<const std::byte> bytes) {
+    return told(file_.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+  [[nodiscard]] expected<void> write_text(const std::string& text) { return told(file_.write(text)); }
+  [[nodiscard]] expected<void> write_at_begin(const std::string& text) { return told(file_.write_at_begin(text)); }
+
+ private:
+  [[nodiscard]] expected<void> told(int reason) const {
+    return reason == 0 ? expected<void>{} : expected<void>(unwritable(path_, reason));
+  }
+
+  std::string path_;
+  file_replacement file_;
+};
+
+class line_file final : public prediction_file {
+ public:
+  using prediction_file::prediction_file;
+  [[nodiscard]] expected<void> append(micro_batch_id, std::span<const std::byte> rows) override { return write(rows); }
+};
+
+/// The first micro-batch says what the array is. A file without rows is an empty array of int64.
+class array_file final : public prediction_file {
+ public:
+  using prediction_file::prediction_file;
+
+  [[nodiscard]] expected<void> append(micro_batch_id id, std::span<const std::byte> rows) override {
+    const auto part = read_array(rows);
+    if (!part) {
+      return fail(error_code::wire_malformed, to_string(id), "its predictions are no array",
+                  "run the same version of Troupe everywhere");
+    }
+    if (descr_.empty()) {
+      descr_ = part->descr;
+      shape_ = part->shape;
+      shape_.front() = 0;
+      TROUPE_TRY(write_text(npy_header_text(descr_, shape_)));
+    }
+    TROUPE_TRY(check(id, *part));
+    shape_.front() += part->shape.front();
+    return write(part->content);
+  }
+
+  [[nodiscard]] expected<void> finish() override {
+    if (descr_.empty()) {
+      TROUPE_TRY(write_text(npy_header_text("<i8", {0})));
+    } else {
+      TROUPE_TRY(write_at_begin(npy_header_text(descr_, shape_)));
+    }
+    return prediction_file::finish();
+  }
+
+ private:
+  [[nodiscard]] expected<void> check(micro_batch_id id, const array_part& part) const {
+    std::vector<std::int64_t> shape = part.shape;
+    shape.front() = shape_.front();
+    if (part.descr == descr_ && shape == shape_) return {};
+    return fail(error_code::metric_failed, to_string(id) + ", predictions",
+                "its samples have values of another type or shape than those before, and a file .npy has one array",
+                "write a file .jsonl");
+  }
+
+  std::string descr_;
+  std::vector<std::int64_t> shape_;
+};
+
+template <class File>
+expected<std::shared_ptr<row_writer>> opened(const std::string& file) {
+  auto made = std::make_shared<File>(file);
+  TROUPE_TRY(made->open());
+  return made;
+}
+
+}  // namespace
+
+expected<std::shared_ptr<row_writer>> open_prediction_file(const std::string& file, prediction_format format) {
+  return format == prediction_format::jsonl ? opened<line_file>(file) : opened<array_file>(file);
+}
+
+}  // namespace troupe
