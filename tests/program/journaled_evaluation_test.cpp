@@ -258,7 +258,9 @@ TEST_F(journaled_evaluation, refuses_states_that_it_cannot_have) {
   const auto data = open_data(options_.data);
   ASSERT_TRUE(data);
   const auto metric = make_metric("accuracy", 10);
-  evaluation call({*data, 4, 10, {sink_request{.metrics = {*metric}}}});
+  const auto made = evaluation::make({*data, 4, 10, {sink_request{.metrics = {*metric}}}});
+  ASSERT_TRUE(made);
+  evaluation& call = **made;
   const auto state = [](std::uint64_t index, std::uint32_t sink, std::uint64_t samples, std::size_t words) {
     score made;
     made.id.index = index;
