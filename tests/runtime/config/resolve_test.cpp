@@ -30,6 +30,8 @@ std::string text_for(const option& target, int which) {
   if (target.name == "optimize") return which == 2 ? "graph" : "none";
   if (target.name == "device") return "cuda:" + std::to_string(which);
   if (target.name == "dtype") return which == 2 ? "bfloat16" : "float16";
+  if (target.name == "predictions") return "p" + std::to_string(which) + ".npy";
+  if (target.name == "predictions_with") return which == 2 ? "outputs" : "probabilities";
   if (target.name == "log_format") return which == 2 ? "text" : "json";
   if (target.name == "log_level") return which == 2 ? "debug" : "error";
   if (target.name == "partition") return "type:x" + std::to_string(which);
