@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "runtime/architecture/families.hpp"
 #include "runtime/architecture/modules.hpp"
 
@@ -42,7 +44,8 @@ void rename_old(network& net) {
   for (const std::string part : {"norm", "conv"}) {
     for (const std::string number : {"1", "2"}) {
       for (const std::string end : {"weight", "bias", "running_mean", "running_var"}) {
-        net.weights().rename_ends("." + part + "." + number + "." + end, "." + part + number + "." + end);
+        net.weights().rename_ends(fmt::format(".{}.{}.{}", part, number, end),
+                                  fmt::format(".{}{}.{}", part, number, end));
       }
     }
   }

@@ -113,7 +113,8 @@ tensor_value v3_block(network& net, std::int64_t index, tensor_value x, std::int
                                        .groups = row.inner};
     y = convolution_norm_act(net, std::to_string(part++), y, by_channel, act, v3_epsilon);
     if (row.has_squeeze) {
-      const std::int64_t squeezed = whole_channels(static_cast<double>(row.inner / 4));
+      const std::int64_t quarter = row.inner / 4;
+      const std::int64_t squeezed = whole_channels(static_cast<double>(quarter));
       y = squeeze_excitation(net, std::to_string(part++), y, row.inner, squeezed, "relu", "hardsigmoid");
     }
     y = convolution_norm_act(net, std::to_string(part), y, {.in = row.inner, .out = row.out}, "", v3_epsilon);

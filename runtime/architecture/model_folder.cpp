@@ -3,6 +3,8 @@
 #include <fstream>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "messages/try.hpp"
 #include "runtime/json/json_part.hpp"
 #include "runtime/json/json_text.hpp"
@@ -103,7 +105,7 @@ expected<std::optional<sentence_embedding>> model_folder::embedding() const {
           TROUPE_TRY(is_first_token(json_part(pooling, (folder_ / pooling_config_name).string(), pooling_config_name)));
       is_pooled = true;
     } else {
-      return unsupported(each, "the module " + type + " at \"" + path + "\" is not built in");
+      return unsupported(each, fmt::format("the module {} at \"{}\" is not built in", type, path));
     }
   }
   return is_pooled ? std::optional(made) : std::nullopt;
