@@ -1,7 +1,7 @@
 // Goal: the file of a checkpoint with the states beside the layers (mp_rank_00_model_states.pt) gives an error or data
 // wherever it is damaged; it never crashes the reader, makes it call anything, or takes more memory than twice the file
-// and 64 MiB. Method: the file that PyTorch wrote, cut off at many lengths, and a pickle with changed bytes; files with one thing
-// that is a lie, each with the error that it must give.
+// and 64 MiB. Method: the file that PyTorch wrote, cut off at many lengths, and a pickle with changed bytes; files with
+// one thing that is a lie, each with the error that it must give.
 #include <filesystem>
 #include <fstream>
 #include <random>
