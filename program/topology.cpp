@@ -84,6 +84,12 @@ expected<void> check_settings(const std::string& name, const Options& options) {
 /// Where the node is to live.
 void settle(topology_parts& parts, const std::string& name, const stage_options& options) {
   if (options.process) parts.in_processes.insert(name);
+  if (options.in_driver) parts.in_driver.insert(name);
+  if (options.in_driver && (options.process || !options.placement.empty())) {
+    parts.mistakes.push_back({error_code::topology_invalid, "stage '" + name + "'",
+                              "it is to be in the driver, and in another process",
+                              "leave out in_driver, or process and placement"});
+  }
   if (!options.placement.empty()) parts.places[name] = options.placement;
 }
 

@@ -115,7 +115,8 @@ struct metric_total {
 /// cost the same memory for any number of samples. The rows are any number of bytes: those of all micro-batches are
 /// put one after another in the order of the micro-batches, so they grow with the samples, up to
 /// limits::metric_rows_bytes_max; more end the call with E0603.
-/// Words and rows of one micro-batch, of all metrics of a sink, are together at most 8 MiB (limits::score_words_max).
+/// Words and rows of one micro-batch, of all metrics of a sink, are together at most 8 MiB where they come from a worker
+/// process or go to a journal.
 /// One const object serves all replicas, so every function must be thread-safe.
 class metric {
  public:

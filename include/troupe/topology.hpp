@@ -73,6 +73,9 @@ struct stage_options {
   std::vector<std::string> outputs = {"out"};
   /// Gives each replica a worker process, also without worker_options::enabled. Needs troupe::program.
   bool process = false;
+  /// Keeps each replica in the driver's process, also with worker_options::enabled and in a launch: what it gives to a
+  /// sink then crosses no process as a message. Its threads do not count for run_options::threads. E0504 with `process`.
+  bool in_driver = false;
   /// Nodes of a launch (docs/multi-node.md), by name: one for all replicas, or one for each. Empty: any. The flag
   /// --placement overrides it. E0102 where the launch has no such node; E0504 without a launch.
   std::vector<std::string> placement = {};

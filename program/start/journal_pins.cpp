@@ -181,7 +181,7 @@ std::uint32_t threads_of(const topology& what, const run_options& options, std::
   std::uint32_t engines = 0;
   const stage_graph graph = what.parts().graph();
   for (const graph_node& node : graph.nodes()) {
-    if (node.kind == node_kind::stage) engines += node.replicas;
+    if (node.kind == node_kind::stage && !what.parts().in_driver.contains(node.name)) engines += node.replicas;
   }
   return std::max(1u, cores / std::max(1u, engines));
 }

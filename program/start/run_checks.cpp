@@ -68,7 +68,7 @@ expected<void> check_placement(const checked_run& run) {
   }
   if (launch == nullptr) return {};
   worker_setup all;
-  all.is_remote = [](stage_address) { return true; };
+  all.is_remote = [&](stage_address at) { return run.roles[at.stage].has_worker; };
   all.wanted_node = run.wanted_nodes();
   TROUPE_TRY(launch->place(run.plan, all));
   return {};

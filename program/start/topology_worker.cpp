@@ -119,7 +119,8 @@ expected<std::shared_ptr<scorer>> make_metric_scorer(const checked_run& run, std
   if (auto predictions = TROUPE_TRY(make_predictions(place.options.predictions))) {
     metrics.push_back(std::move(predictions));
   }
-  return std::make_shared<metric_scorer>(std::move(metrics), scored_names{place.options.tensor, place.options.label});
+  return std::make_shared<metric_scorer>(std::move(metrics), scored_names{place.options.tensor, place.options.label},
+                                         limits::score_words_max);
 }
 
 expected<std::shared_ptr<scorer>> make_scorer(const worker_state& state, std::uint32_t sink, const scoring& asked) {

@@ -40,8 +40,12 @@ topology topology_of(const eval_options& options, const eval_objects& objects) {
                  .device = options.device,
                  .cuda_graphs = options.cuda_graphs,
                  .allow_effects = options.allow_effects,
-                 .allow_random = options.allow_random})
-      .sink("metrics", std::move(metrics),
+                 .allow_random = options.allow_random});
+  // Values beside predictions can be large, and come to the driver as tensors.
+  if (options.predictions.with != prediction_extra::none) {
+    made.stage("predictions", [](const named_tensors& outputs) { return outputs; }, {.threads = 1, .in_driver = true});
+  }
+  made.sink("metrics", std::move(metrics),
             {.tensor = options.score_output, .label = options.score_label, .predictions = options.predictions});
   for (const eval_sink& each : objects.sinks) made.sink(each.name, each.metrics, each.options);
   return made;

@@ -55,6 +55,7 @@ struct topology_parts {
   /// In the order of addition, which is the order of the results.
   std::vector<scored_sink> sinks = {};
   std::set<std::string> in_processes = {};
+  std::set<std::string> in_driver = {};
   /// By node, where one is asked for: nodes of a launch, one for all of its replicas or one for each.
   std::map<std::string, std::vector<std::string>> places = {};
   /// What check() reports first.
@@ -68,7 +69,7 @@ struct topology_parts {
   /// The run, or the node in it, has worker processes.
   [[nodiscard]] bool has_workers(const run_options& run) const { return run.workers.enabled || !in_processes.empty(); }
   [[nodiscard]] bool has_workers(const run_options& run, const std::string& node) const {
-    return run.workers.enabled || in_processes.contains(node);
+    return !in_driver.contains(node) && (run.workers.enabled || in_processes.contains(node));
   }
   /// The node of a launch that is to have the replica; empty: any. Places are as check_places() wants them.
   [[nodiscard]] std::string place_of(const std::string& node, std::uint32_t replica) const;

@@ -1,7 +1,6 @@
 #include "runtime/metric/metric_scorer.hpp"
 
 #include "messages/exception_text.hpp"
-#include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/metric/odd_outputs.hpp"
 #include "runtime/metric/score_layout.hpp"
@@ -60,18 +59,18 @@ expected<void> judge_one(const metric& one, const scored_part& part) try {
               "mend the metric, or choose another one");
 }
 
-expected<void> check_size(const std::vector<std::uint64_t>& words, const activation& input) {
-  if (words.size() <= limits::score_words_max) return {};
+expected<void> check_size(const std::vector<std::uint64_t>& words, std::size_t words_max, const activation& input) {
+  if (words.size() <= words_max) return {};
   return fail(error_code::metric_failed, place_of(input),
               "the metrics keep " + std::to_string(words.size() * sizeof(std::uint64_t)) + " bytes for it, at most " +
-                  std::to_string(limits::score_words_max * sizeof(std::uint64_t)) + " may be kept",
+                  std::to_string(words_max * sizeof(std::uint64_t)) + " come from a worker process",
               "use smaller micro-batches, or metrics that keep less of each sample");
 }
 
 }  // namespace
 
-metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, scored_names names)
-    : metrics_(std::move(metrics)), words_(score_words_of(metrics_)), names_(std::move(names)) {}
+metric_scorer::metric_scorer(std::vector<metric_ptr> metrics, scored_names names, std::size_t words_max)
+    : metrics_(std::move(metrics)), words_(score_words_of(metrics_)), names_(std::move(names)), words_max_(words_max) {}
 
 // An engine starts without data: the first micro-batch of its call is the one that shows a misfit.
 expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activation& input, score& into) {
@@ -99,7 +98,7 @@ expected<void> metric_scorer::evaluate(const payload_ptr& outputs, const activat
   into.words[at] = odd.with_nan;
   into.words[at + 1] = odd.with_infinity;
   for (const auto& rows : kept) append_rows(into.words, rows);
-  return kept.empty() ? expected<void>{} : check_size(into.words, input);
+  return kept.empty() ? expected<void>{} : check_size(into.words, words_max_, input);
 }
 
 expected<void> metric_scorer::judge(const payload_ptr& outputs, const activation& input) const {

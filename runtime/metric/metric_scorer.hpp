@@ -1,6 +1,7 @@
 #pragma once
 
-#include <string>
+#include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "runtime/flow/stage_body.hpp"
@@ -12,7 +13,9 @@ namespace troupe {
 /// Scores one micro-batch with a list of metrics. Const state only, so that one object may serve all replicas.
 class metric_scorer final : public scorer {
  public:
-  explicit metric_scorer(std::vector<metric_ptr> metrics, scored_names names = {});
+  /// A score may have so many words with its rows; without rows it always has as many as the metrics ask for.
+  explicit metric_scorer(std::vector<metric_ptr> metrics, scored_names names = {},
+                         std::size_t words_max = std::numeric_limits<std::size_t>::max());
 
   /// words: score_layout.hpp. Anything that does not fit is E0603, naming metric, micro-batch and its samples. The
   /// first micro-batch of a call is judged here, too.
@@ -27,6 +30,7 @@ class metric_scorer final : public scorer {
   std::vector<metric_ptr> metrics_;
   std::size_t words_;
   scored_names names_;
+  std::size_t words_max_;
 };
 
 }  // namespace troupe

@@ -136,6 +136,45 @@ TEST_F(predictions, of_a_partial_result_are_those_that_it_counts) {
   EXPECT_EQ(alone.substr(0, part.size()), part);
 }
 
+/// 10 MB of outputs for each micro-batch: more than a message between processes may have.
+TEST_F(predictions, with_large_outputs_come_from_worker_processes) {
+  constexpr std::int64_t copies = 400;
+  constexpr std::int64_t count = 32;
+  torch::jit::Module wide("wide");
+  wide.define("def forward(self, x):\n    return x.flatten(1).relu().repeat(1, 400)\n");
+  wide.save((directory_.path() / "wide.pt").string());
+  const auto run = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"eval",
+                                    "--model",
+                                    "wide.pt",
+                                    "--data",
+                                    data_path(),
+                                    "--micro-batch",
+                                    "8",
+                                    "--limit",
+                                    std::to_string(count),
+                                    "--predictions",
+                                    name,
+                                    "--predictions-with",
+                                    "outputs"};
+    all.insert(all.end(), more.begin(), more.end());
+    program_call call{.arguments = std::move(all)};
+    call.directory = directory_.path().string();
+    return run_troupe(call);
+  };
+  const program_outcome done =
+      run("p.npy", {"--processes", "--fault", "kill:stage=stage.0,at=mb2", "--transport", "tcp"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  const auto data =
+      get(open_data("npy:" + (directory_.path() / "p.npy").string() + "," + (directory_.path() / "p.npy").string()));
+  const at::Tensor found = get(data->read({0, count})).inputs.only();
+  const at::Tensor pictures = get(get(open_data(data_path()))->read({0, count})).inputs.only();
+  EXPECT_TRUE(at::equal(found, pictures.to(at::kFloat).flatten(1).relu().repeat({1, copies})));
+  const program_outcome refused = run("q.npy", {"--journal", "run.journal"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("E0803"), HasSubstr("a record holds")));
+}
+
 TEST_F(predictions, that_cannot_be_written_end_the_run_before_it_begins) {
   directory_.write("old.jsonl", "old");
   const auto refused = [&](std::vector<std::string> flags, int status, const std::string& code) {

@@ -168,14 +168,16 @@ class many_bytes final : public metric {
   std::size_t bytes_;
 };
 
-TEST(rows, of_one_micro_batch_are_bounded) {
+TEST(rows, of_one_micro_batch_are_bounded_where_they_travel) {
   const std::size_t most = 8 * (limits::score_words_max - odd_words - 1);
   const payload_ptr outputs = make_tensors(at::ones({3}));
   const std::vector<metric_ptr> fits = {std::make_shared<many_bytes>(most)};
-  EXPECT_EQ(scored(fits, outputs, micro_batch(0, 3)).words.size(), limits::score_words_max);
   score into;
-  const auto refused =
-      metric_scorer({std::make_shared<many_bytes>(most + 1)}).evaluate(outputs, micro_batch(1, 3), into);
+  get(metric_scorer(fits, {}, limits::score_words_max).evaluate(outputs, micro_batch(0, 3), into));
+  EXPECT_EQ(into.words.size(), limits::score_words_max);
+  const std::vector<metric_ptr> more = {std::make_shared<many_bytes>(most + 1)};
+  get(metric_scorer(more).evaluate(outputs, micro_batch(1, 3), into));
+  const auto refused = metric_scorer(more, {}, limits::score_words_max).evaluate(outputs, micro_batch(1, 3), into);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, error_code::metric_failed);
   EXPECT_THAT(to_string(refused.error()), HasSubstr("use smaller micro-batches"));
