@@ -24,6 +24,12 @@ tensor_value position_embeddings(network& net, tensor_value ids, const bert_kind
   return embedding(net, "position_embeddings", net.call("add", {count, sizes.padding}), sizes.positions, sizes.hidden);
 }
 
+id_limits limits_of_ids(const bert_kind& kind, const bert_sizes& sizes) {
+  if (!kind.is_roberta) return {.count = sizes.vocabulary, .longest = sizes.positions};
+  // positions count from behind that of padding, as above
+  return {.count = sizes.vocabulary, .longest = sizes.positions - sizes.padding - 1, .padding = sizes.padding};
+}
+
 /// [hidden] or [N, S, hidden].
 tensor_value type_embeddings(network& net, tensor_value token_types, const bert_sizes& sizes) {
   const auto here = net.enter("token_type_embeddings", "Embedding");
@@ -126,8 +132,9 @@ bert_sizes read_bert_sizes(config_reader& config, const bert_kind& kind) {
 tensor_value bert_encoder(network& net, const bert_kind& kind, const bert_sizes& sizes) {
   net.weights().rename_ends("LayerNorm.gamma", "LayerNorm.weight");
   net.weights().rename_ends("LayerNorm.beta", "LayerNorm.bias");
-  encoder_inputs inputs{.ids = net.input("input_ids"), .mask = net.input("attention_mask", c10::IValue())};
-  if (!kind.is_mpnet) inputs.types = net.input("token_type_ids", c10::IValue());
+  encoder_inputs inputs{.ids = net.ids_input("input_ids", limits_of_ids(kind, sizes)),
+                        .mask = net.input("attention_mask", c10::IValue())};
+  if (!kind.is_mpnet) inputs.types = net.ids_input("token_type_ids", {.count = sizes.types}, c10::IValue());
   tensor_value x = bert_embeddings(net, inputs, kind, sizes);
   const auto here = net.enter("encoder", kind.type + "Encoder");
   if (kind.is_mpnet) inputs.distances = mpnet_distances(net, sizes.buckets, sizes.heads);

@@ -72,7 +72,7 @@ tensor_value distilbert_block(network& net, std::int64_t index, tensor_value x, 
 /// Inputs, embeddings and layers, in the module that is entered.
 tensor_value distilbert_encoder(network& net, const distilbert_sizes& sizes) {
   net.weights().ignore("embeddings.position_ids");
-  tensor_value const ids = net.input("input_ids");
+  tensor_value const ids = net.ids_input("input_ids", {.count = sizes.vocabulary, .longest = sizes.positions});
   tensor_value const mask = net.input("attention_mask", c10::IValue());
   tensor_value scores = nullptr;
   tensor_value x = nullptr;

@@ -85,7 +85,7 @@ tensor_value gpt2_block(network& net, std::int64_t index, tensor_value x, tensor
 tensor_value gpt2_decoder(network& net, const gpt2_sizes& sizes) {
   net.weights().ignore(".attn.bias");  // buffers of old files: the causal mask and its value
   net.weights().ignore(".attn.masked_bias");
-  tensor_value const ids = net.input("input_ids");
+  tensor_value const ids = net.ids_input("input_ids", {.count = sizes.vocabulary, .longest = sizes.positions});
   tensor_value const mask = net.input("attention_mask", c10::IValue());
   tensor_value x = embedding(net, "wte", ids, sizes.vocabulary, sizes.hidden);
   x = net.call("add", {x, first_rows(net, "wpe", ids, sizes.positions, sizes.hidden)});

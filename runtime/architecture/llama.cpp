@@ -167,7 +167,7 @@ tensor_value llama_layer(network& net, std::int64_t index, tensor_value x, tenso
 /// Inputs, embeddings and layers, in the module that is entered.
 tensor_value llama_decoder(network& net, const llama_kind& kind, const llama_sizes& sizes) {
   net.weights().ignore("rotary_emb.inv_freq");
-  tensor_value const ids = net.input("input_ids");
+  tensor_value const ids = net.ids_input("input_ids", {.count = sizes.vocabulary});
   tensor_value const mask = net.input("attention_mask", c10::IValue());
   tensor_value x = embedding(net, "embed_tokens", ids, sizes.vocabulary, sizes.hidden);
   rotary_values turns;

@@ -21,6 +21,12 @@ tensor_value network::input(std::string name, std::optional<c10::IValue> otherwi
   return value;
 }
 
+tensor_value network::ids_input(std::string name, const id_limits& limits, std::optional<c10::IValue> otherwise) {
+  tensor_value const value = input(std::move(name), std::move(otherwise));
+  made_.inputs.back().ids = limits;
+  return value;
+}
+
 void network::output(std::string name, tensor_value value) {
   made_.graph->registerOutput(value);
   made_.outputs.push_back(std::move(name));

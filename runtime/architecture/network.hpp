@@ -37,6 +37,9 @@ class network {
 
   /// An argument of the model, in order; with `otherwise`, what it is where no data of this name is given.
   tensor_value input(std::string name, std::optional<c10::IValue> otherwise = std::nullopt);
+  /// An argument [N, S] of ids. Those outside of the limits are refused before the model runs.
+  tensor_value ids_input(std::string name, const id_limits& limits,
+                         std::optional<c10::IValue> otherwise = std::nullopt);
   /// A result: the empty name for the only one.
   void output(std::string name, tensor_value value);
   /// Those of this name that there are so far; null if there is none.

@@ -35,7 +35,8 @@ void bind_inputs(operator_graph& model, const std::set<std::string>& given) {
     if (!input.otherwise || given.contains(input.name)) {
       // an optional tensor that is given is one
       value->setType(c10::TensorType::get());
-      bound.push_back({.name = std::move(input.name), .sizes = std::move(input.sizes)});
+      input.otherwise.reset();
+      bound.push_back(std::move(input));
       ++at;
       continue;
     }

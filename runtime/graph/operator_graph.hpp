@@ -30,6 +30,15 @@ struct size_range {
   bool operator==(const size_range&) const = default;
 };
 
+/// What an input [N, S] of ids may have. Others make an embedding fail, with a message that names neither.
+struct id_limits {
+  std::int64_t count = 0;  ///< ids are from 0 to count - 1
+  /// Ids of a sequence that the model has positions for; nothing where there is no limit.
+  std::optional<std::int64_t> longest = std::nullopt;
+  /// The id that takes no position, where there is one.
+  std::optional<std::int64_t> padding = std::nullopt;
+};
+
 /// One argument of a model.
 struct graph_input {
   std::string name;  ///< of the argument in Python: "input_ids"
@@ -38,6 +47,8 @@ struct graph_input {
   /// One per dimension of the tensor; nothing where the file does not say. With other sizes the graph may give wrong
   /// values without an error: torch.export keeps the branch that was right for these, and sizes as numbers.
   std::optional<std::vector<size_range>> sizes = std::nullopt;
+  /// Architectures that are built in know them; nothing for other models.
+  std::optional<id_limits> ids = std::nullopt;
 };
 
 /// The number of samples, where the model was made for this one alone, as torch.export does without dynamic shapes.

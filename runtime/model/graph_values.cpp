@@ -7,6 +7,7 @@
 #include "messages/check.hpp"
 #include "messages/try.hpp"
 #include "runtime/graph/graph_code.hpp"
+#include "runtime/model/check_ids.hpp"
 #include "runtime/model/libtorch_error.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/tensor/tensor_set.hpp"
@@ -111,6 +112,7 @@ expected<graph_values> inputs_by_name(const std::vector<graph_input>& arguments,
     ordered.push_back(given.tensors()[at]);
   }
   TROUPE_TRY(check_sizes(arguments, ordered, where));
+  for (std::size_t at = 0; at < arguments.size(); ++at) TROUPE_TRY(check_ids(arguments[at], ordered[at], where));
   return ordered;
 }
 

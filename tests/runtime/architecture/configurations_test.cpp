@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <c10/core/InferenceMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -5,6 +7,7 @@
 #include "runtime/graph/bind_inputs.hpp"
 #include "runtime/graph/graph_code.hpp"
 #include "runtime/graph/layered_graph.hpp"
+#include "runtime/model/check_ids.hpp"
 #include "tests/runtime/architecture/recorded_architecture.hpp"
 
 namespace troupe::testing {
@@ -152,21 +155,52 @@ TEST(published_files, may_lack_the_pooler) {
   EXPECT_THAT(bert.bound({}).outputs, ElementsAre("last_hidden_state"));
 }
 
+/// What an error says; "none" where the model takes the ids, and then it also runs on them.
+std::string refusal(const std::string& input, const std::string& name, const at::Tensor& ids) {
+  const operator_graph model = recorded(name).bound({input});
+  const auto found = std::ranges::find(model.inputs, input, &graph_input::name);
+  const auto taken = check_ids(*found, ids, "here");
+  if (!taken) return to_string(taken.error());
+  if (model.inputs.size() == 1) run(model, {ids});
+  return "none";
+}
+
 TEST(long_sequences, are_refused_with_the_limit) {
-  const auto message_of = [](const char* name, std::int64_t length) {
-    try {
-      run(recorded(name).bound({}), {at::full({1, length}, 5, at::kLong)});
-    } catch (const std::exception& problem) {
-      return std::string(problem.what());
-    }
-    return std::string("none");
+  const auto length = [](std::int64_t size) { return at::full({1, size}, 5, at::kLong); };
+  const auto tells = [](const char* found, const char* limit) {
+    return AllOf(HasSubstr("E0209"), HasSubstr(std::string("\"input_ids\" has a sequence of ") + found + " tokens"),
+                 HasSubstr(std::string("has positions for ") + limit), HasSubstr(std::string("max_length=") + limit));
   };
-  EXPECT_THAT(message_of("bert_base", 12), HasSubstr("length (12) exceeds dimension size (11)"));
-  EXPECT_THAT(message_of("distilbert_base", 12), HasSubstr("length (12) exceeds dimension size (11)"));
-  EXPECT_THAT(message_of("gpt2_base", 10), HasSubstr("length (10) exceeds dimension size (9)"));
-  EXPECT_THAT(message_of("roberta_base", 10), HasSubstr("index out of range"));
-  EXPECT_EQ(message_of("bert_base", 11), "none");
-  EXPECT_EQ(message_of("roberta_base", 9), "none") << "positions begin behind that of padding";
+  for (const char* name : {"bert_base", "distilbert_base"}) {
+    EXPECT_EQ(refusal("input_ids", name, length(11)), "none");
+    EXPECT_THAT(refusal("input_ids", name, length(12)), tells("12", "11"));
+  }
+  EXPECT_THAT(refusal("input_ids", "gpt2_base", length(10)), tells("10", "9"));
+  for (const char* name : {"roberta_base", "mpnet_base"}) {
+    EXPECT_EQ(refusal("input_ids", name, length(9)), "none") << "positions begin behind that of padding";
+    EXPECT_THAT(refusal("input_ids", name, length(10)), tells("10", "9"));
+    at::Tensor padded = length(12);
+    padded.narrow(1, 9, 3).fill_(1);
+    EXPECT_EQ(refusal("input_ids", name, padded), "none") << "padding takes no position";
+  }
+  EXPECT_EQ(refusal("input_ids", "llama_base", length(100)), "none");
+}
+
+TEST(ids, without_an_embedding_are_refused_before_the_model_runs) {
+  const auto one = [](std::int64_t id) { return at::full({2, 3}, id, at::kLong); };
+  for (const char* name : {"bert_base", "roberta_base", "mpnet_base", "distilbert_base", "gpt2_base", "llama_base"}) {
+    const std::int64_t last = recorded(name).json["config"]["vocab_size"].get<std::int64_t>() - 1;
+    EXPECT_EQ(refusal("input_ids", name, one(last)), "none") << name;
+    EXPECT_EQ(refusal("input_ids", name, one(last).to(at::kInt)), "none") << name;
+    EXPECT_THAT(refusal("input_ids", name, one(last + 1)),
+                AllOf(HasSubstr("has the number " + std::to_string(last + 1)),
+                      HasSubstr("embeddings for 0 to " + std::to_string(last)), HasSubstr("tokenizer")));
+    EXPECT_THAT(refusal("input_ids", name, one(-1)), HasSubstr("has the number -1"));
+    EXPECT_THAT(refusal("input_ids", name, one(1).to(at::kFloat)), HasSubstr("is of the type Float"));
+    EXPECT_THAT(refusal("input_ids", name, one(1).unsqueeze(0)), HasSubstr("has 3 dimensions"));
+    EXPECT_EQ(refusal("input_ids", name, at::zeros({0, 3}, at::kLong)), "none");
+  }
+  EXPECT_THAT(refusal("token_type_ids", "bert_base", one(9)), HasSubstr("\"token_type_ids\" has the number 9"));
 }
 
 /// The meta device refuses to mix with the CPU as a GPU does, and has no attention.
