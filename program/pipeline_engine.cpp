@@ -249,6 +249,13 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const std::st
   return start(model, model, std::move(options), std::move(loss));
 }
 
+expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const model_with_weights& model,
+                                                                   pipeline_engine_options options,
+                                                                   loss_function loss) {
+  const std::string& name = model.model.empty() ? model.weights : model.model;
+  return start(model, name, std::move(options), std::move(loss));
+}
+
 expected<std::unique_ptr<pipeline_engine>> pipeline_engine::create(const pipeline_module& module,
                                                                    pipeline_engine_options options) {
   if (module.layers.empty()) {

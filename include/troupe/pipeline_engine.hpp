@@ -143,8 +143,13 @@ class eval_future {
 /// one thread uses an engine; iterators and loss functions are called from others (see their types).
 class pipeline_engine {
  public:
-  /// From a TorchScript file. `loss` may be empty if no call computes a loss.
+  /// From the file of a model, or a folder with a config.json (docs/models.md). `loss` may be empty if no call computes
+  /// a loss.
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const std::string& model,
+                                                                         pipeline_engine_options options = {},
+                                                                         loss_function loss = {});
+  /// From weights of an architecture that is built in, or of a model whose operators are in another file.
+  [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> create(const model_with_weights& model,
                                                                          pipeline_engine_options options = {},
                                                                          loss_function loss = {});
   /// From layers described in code. The module has stages, partition and loss, and its topology the replicas. E0104 for

@@ -39,6 +39,12 @@ std::unordered_map<std::string, std::string> names_by_key(const layer_names& lay
   return found;
 }
 
+/// A count of steps of training, which no evaluation reads. Files from before PyTorch 0.4.1 lack it, and architectures
+/// that are built in have none; PyTorch takes the former, too.
+bool is_step_count(const std::string& name) {
+  return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
+}
+
 struct findings {
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
@@ -88,6 +94,7 @@ class fitting {
   [[nodiscard]] at::Tensor value_of(const graph_weight& weight) {
     const auto found = given_of(weight);
     if (found == nullptr) {
+      if (is_step_count(weight.name)) return weight.tensor;
       found_.missing.push_back(in_layer(weight.name) + " " + text_of(weight.tensor.sizes()));
       return weight.tensor;
     }
@@ -112,7 +119,7 @@ class fitting {
 
   void find_unexpected(const state_dict& given) {
     for (const named_tensor& each : given) {
-      if (model_.find(each.name) == nullptr) found_.unexpected.push_back(each.name);
+      if (model_.find(each.name) == nullptr && !is_step_count(each.name)) found_.unexpected.push_back(each.name);
     }
   }
 
