@@ -59,13 +59,20 @@ void layered_model::bind(const std::set<std::string>& given) {
 
 expected<graph_values> layered_model::inputs_from(const payload_ptr& data) const {
   auto inputs = inputs_by_name(plain_->model().inputs, data, name());
-  if (inputs || !unbound_) return inputs;
+  if (inputs) return inputs;
   std::string left;
-  for (const graph_input& each : unbound_->inputs) {
-    if (each.otherwise && !bound_.contains(each.name)) left += (left.empty() ? "\"" : ", \"") + each.name + "\"";
-  }
+  for (const std::string& each : absent_inputs()) left += (left.empty() ? "\"" : ", \"") + each + "\"";
   if (!left.empty()) inputs.error().cause += "; it can also take " + left;
   return inputs;
+}
+
+std::vector<std::string> layered_model::absent_inputs() const {
+  std::vector<std::string> left;
+  if (!unbound_) return left;
+  for (const graph_input& each : unbound_->inputs) {
+    if (each.otherwise && !bound_.contains(each.name)) left.push_back(each.name);
+  }
+  return left;
 }
 
 std::vector<layer_weight> layered_model::weights() const {
@@ -203,7 +210,10 @@ expected<std::shared_ptr<stage_body>> layered_model::make_body(std::size_t begin
   TROUPE_TRY(move_code_layers(*part.graph, options.device));
   graph_body_options how{.stage = options.stage, .threads = options.threads, .warm_up = options.warm_up};
   for (at::Tensor& each : how.warm_up) each = each.to(options.device);
-  if (begin == 0) how.arguments = graph.model().inputs;
+  if (begin == 0) {
+    how.arguments = graph.model().inputs;
+    how.absent = absent_inputs();
+  }
   if (end == layers().size()) how.outputs = graph.model().outputs;
   return std::make_shared<graph_body>(std::move(part), std::move(how));
 }

@@ -110,6 +110,8 @@ class layered_model {
                                                                 const part_options& options) const;
 
  private:
+  /// Optional arguments that get no data.
+  [[nodiscard]] std::vector<std::string> absent_inputs() const;
   [[nodiscard]] const layered_graph& running() const noexcept { return rewritten_ ? *rewritten_ : *plain_; }
 
   /// Kept where some argument is optional.

@@ -19,6 +19,8 @@ struct graph_body_options {
   std::uint32_t threads = 1;
   /// Arguments of the model, for its first part; empty for others, which get what the part before them gives.
   std::vector<graph_input> arguments = {};
+  /// Optional arguments that have their default values, for the first part: bind_inputs() got no data of these names.
+  std::vector<std::string> absent = {};
   /// Names of the model's outputs, for its last part; empty for others.
   std::vector<std::string> outputs = {};
   /// An input of the part in the shape of a micro-batch. on_start() runs it a few times, as the first runs choose
@@ -40,6 +42,8 @@ class graph_body final : public unary_body {
   expected<payload_ptr> forward(const activation& input) override;
 
  private:
+  /// Where the data have an input that could have been bound.
+  void explain_absent(error& refused, const payload_ptr& data) const;
   [[nodiscard]] expected<graph_values> inputs_of(const activation& input) const;
   [[nodiscard]] tl::unexpected<error> failure(const graph_values& inputs, const std::exception& caught) const;
 

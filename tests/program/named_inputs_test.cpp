@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/pickle.h>
+#include <unistd.h>
 
 #include "tests/support/paths.hpp"
 #include <troupe/pipeline_engine.hpp>
@@ -113,6 +114,26 @@ TEST_P(engine_in, refuses_inputs_that_do_not_fit_and_goes_on) {
 
 INSTANTIATE_TEST_SUITE_P(all, engine_in, ::testing::Values("here", "workers"),
                          [](const auto& row) { return std::string(row.param); });
+
+TEST(engine, tells_that_its_sample_decides_which_optional_inputs_there_are) {
+  const auto file = std::filesystem::temp_directory_path() / ("optional-" + std::to_string(::getpid()) + ".pt");
+  torch::jit::Module scaled("Scaled");
+  scaled.define("def forward(self, x, mask: Optional[Tensor] = None):\n  return x if mask is None else x * mask\n");
+  scaled.save(file.string());
+  const named_tensors both{{"x", at::ones({2, 3})}, {"mask", at::full({2, 3}, 2.0)}};
+  const auto outcome_of = [&](const named_tensors& sample) {
+    const auto engine = get(pipeline_engine::create(file.string(), {.sample = sample}));
+    return engine->eval_batch(once({.inputs = both, .labels = {}}), {.compute_loss = false});
+  };
+  const auto refused = outcome_of({});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(to_string(refused.error()),
+              AllOf(HasSubstr("\"mask\" is optional"), HasSubstr("fix: give the option `sample`")));
+  const auto taken = outcome_of(both);
+  std::filesystem::remove(file);
+  ASSERT_TRUE(taken) << to_string(taken.error());
+  EXPECT_TRUE(at::equal(taken->outputs.at(0), both["mask"]));
+}
 
 TEST(engine, refuses_a_sample_that_lacks_an_input) {
   const recorded_batch one = recorded_batches().at(0);
