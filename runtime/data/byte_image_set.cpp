@@ -28,6 +28,7 @@ class byte_image_set final : public data_set {
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return layout_.shape; }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return layout_.classes; }
   [[nodiscard]] std::string name() const override { return layout_.name; }
+  [[nodiscard]] std::string reading() const override { return layout_.reading; }
   [[nodiscard]] std::vector<std::string> files() const override {
     if (layout_.pixels.path == layout_.labels.path) return {layout_.pixels.path};
     return {layout_.pixels.path, layout_.labels.path};

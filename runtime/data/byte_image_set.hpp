@@ -25,6 +25,8 @@ struct byte_column {
 /// Images of one byte per pixel with one label byte each: what MNIST and CIFAR-10 have in common.
 struct byte_image_layout {
   std::string name;
+  /// data_set::reading().
+  std::string reading = {};
   std::uint64_t size = 0;
   std::vector<std::int64_t> shape;
   /// At least 1.

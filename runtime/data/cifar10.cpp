@@ -10,12 +10,25 @@ namespace troupe {
 
 namespace {
 
-constexpr std::uint32_t object_classes = 10;
 constexpr std::int64_t planes = 3;
 constexpr std::int64_t side = 32;
-/// One label byte, then the red, green and blue plane, each row by row.
-constexpr std::uint64_t record_bytes = 1 + planes * side * side;
-constexpr const char* get_binary = "use test_batch.bin of the binary version of CIFAR-10";
+constexpr std::uint64_t pixel_bytes_of_record = planes * side * side;
+
+/// A record is its label bytes, then the red, green and blue plane, each row by row.
+struct record_form {
+  const char* set;
+  /// The file of a directory.
+  const char* file;
+  std::uint64_t label_bytes;
+  /// Which of them is the label.
+  std::uint64_t label_at;
+  std::uint32_t classes;
+
+  [[nodiscard]] std::uint64_t bytes() const { return label_bytes + pixel_bytes_of_record; }
+  [[nodiscard]] std::string get_binary() const {
+    return std::string("use ") + file + " of the binary version of " + set;
+  }
+};
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -23,9 +36,9 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-expected<std::string> find_in_directory(const std::filesystem::path& directory) {
+expected<std::string> find_in_directory(const std::filesystem::path& directory, const record_form& form) {
   std::error_code failure;
-  if (const auto standard = directory / "test_batch.bin"; std::filesystem::exists(standard, failure)) {
+  if (const auto standard = directory / form.file; std::filesystem::exists(standard, failure)) {
     return standard.string();
   }
   std::vector<std::string> found;
@@ -37,43 +50,54 @@ expected<std::string> find_in_directory(const std::filesystem::path& directory) 
   std::sort(found.begin(), found.end());
   if (found.size() == 1) return (directory / found.front()).string();
   if (found.empty()) {
-    return fail(error_code::data_missing, directory.string(), "holds no test_batch.bin and no other *.bin file",
-                get_binary);
+    return fail(error_code::data_missing, directory.string(),
+                std::string("holds no ") + form.file + " and no other *.bin file", form.get_binary());
   }
   return fail(error_code::data_missing, directory.string(),
-              "holds no test_batch.bin but several other *.bin files: " + listed(found), "name the file itself");
+              std::string("holds no ") + form.file + " but several other *.bin files: " + listed(found),
+              "name the file itself");
 }
 
-expected<void> check_records(const std::string& path, const byte_region& file) {
+expected<void> check_records(const std::string& path, const byte_region& file, const record_form& form) {
   const std::uint64_t size = file.size();
-  const std::uint64_t rest = size % record_bytes;
+  const std::uint64_t rest = size % form.bytes();
   if (rest == 0) return {};
-  if (auto text = text_in_place_of("CIFAR-10", path, file)) return tl::make_unexpected(std::move(*text));
+  if (auto text = text_in_place_of(form.set, path, file)) return tl::make_unexpected(std::move(*text));
   return fail(error_code::data_truncated, path + ", byte " + std::to_string(size - rest),
-              "the last record is incomplete: expected " + std::to_string(record_bytes) + " bytes, found " +
+              "the last record is incomplete: expected " + std::to_string(form.bytes()) + " bytes, found " +
                   std::to_string(rest) + " (" + std::to_string(size) + " bytes in all)",
-              get_binary);
+              form.get_binary());
+}
+
+expected<data_set_ptr> open_records(const data_request& request, const record_form& form) {
+  std::string path = request.path();
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    std::string found = TROUPE_TRY(find_in_directory(path, form));
+    path = std::move(found);
+  }
+  byte_region_ptr region = TROUPE_TRY(open_bytes(path));
+  if (expected<void> whole = check_records(path, *region, form); !whole) return tl::make_unexpected(whole.error());
+  byte_image_layout layout;
+  layout.name = request.specification;
+  layout.reading = request.options_text;
+  layout.size = region->size() / form.bytes();
+  layout.shape = {planes, side, side};
+  layout.classes = form.classes;
+  layout.pixels = {region, path, form.label_bytes, form.bytes()};
+  layout.labels = {region, path, form.label_at, form.bytes()};
+  return make_byte_image_set(std::move(layout));
 }
 
 }  // namespace
 
 expected<data_set_ptr> open_cifar10(const data_request& request) {
-  std::string path = request.path();
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    std::string found = TROUPE_TRY(find_in_directory(path));
-    path = std::move(found);
-  }
-  byte_region_ptr region = TROUPE_TRY(open_bytes(path));
-  if (expected<void> whole = check_records(path, *region); !whole) return tl::make_unexpected(whole.error());
-  byte_image_layout layout;
-  layout.name = "cifar10:" + request.path();
-  layout.size = region->size() / record_bytes;
-  layout.shape = {planes, side, side};
-  layout.classes = object_classes;
-  layout.pixels = {region, path, 1, record_bytes};
-  layout.labels = {region, path, 0, record_bytes};
-  return make_byte_image_set(std::move(layout));
+  return open_records(request, {"CIFAR-10", "test_batch.bin", 1, 0, 10});
+}
+
+expected<data_set_ptr> open_cifar100(const data_request& request) {
+  const bool is_coarse = request.options.toggle("coarse");
+  return open_records(request, {"CIFAR-100", "test.bin", 2, is_coarse ? 0U : 1U, is_coarse ? 20U : 100U});
 }
 
 }  // namespace troupe

@@ -7,6 +7,7 @@
 
 #include "runtime/data/array_options.hpp"
 #include "runtime/data/data_option.hpp"
+#include "runtime/data/image_options.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {
@@ -29,8 +30,16 @@ struct data_kind {
 // Formats to the byte: docs/data.md.
 expected<data_set_ptr> open_mnist(const data_request& request);
 expected<data_set_ptr> open_cifar10(const data_request& request);
+expected<data_set_ptr> open_cifar100(const data_request& request);
 expected<data_set_ptr> open_npy(const data_request& request);
 expected<data_set_ptr> open_npz(const data_request& request);
+expected<data_set_ptr> open_imagefolder(const data_request& request);
+expected<data_set_ptr> open_webdataset(const data_request& request);
+
+inline constexpr std::array cifar100_options = {
+    data_option{.name = "coarse",
+                .form = data_value::toggle,
+                .help = "the labels are the 20 superclasses of CIFAR-100, and not its 100 classes"}};
 
 /// All kinds of data. A new one has its row here, its function above, a source file of its own and its row in
 /// docs/data.md.
@@ -38,6 +47,13 @@ inline constexpr std::array data_kinds = {
     data_kind{"mnist", "FILE_OR_DIR",
               "MNIST, EMNIST and their like: a file of images, or the directory of t10k, gzip or not", open_mnist},
     data_kind{"cifar10", "FILE_OR_DIR", "CIFAR-10 binary records", open_cifar10},
+    data_kind{"cifar100", "FILE_OR_DIR[,coarse]", "CIFAR-100 binary records, with fine labels or coarse ones",
+              open_cifar100, cifar100_options},
+    data_kind{"imagefolder", "DIR[,resize=PIXELS][,crop=PIXELS][,mean=NUMBERS][,std=NUMBERS][,...]",
+              "JPEG and PNG pictures, each class in a folder of its own", open_imagefolder, imagefolder_options},
+    data_kind{"webdataset", "SHARDS[,json=KEY][,resize=PIXELS][,crop=PIXELS][,...]",
+              "JPEG and PNG pictures with labels in tar files, {000..004} for several", open_webdataset,
+              webdataset_options},
     data_kind{"npy", "INPUTS,LABELS[,DTYPE][,ignore=LABEL]",
               "NumPy files: two, or one for each name (NAME=FILE,...); DTYPE casts the inputs", open_npy, npy_options,
               true},
