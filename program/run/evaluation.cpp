@@ -104,6 +104,12 @@ expected<run_result> evaluation::result(const call_outcome& outcome) const {
   run_result result;
   result.data = request_.data->name();
   result.left_out = request_.data->left_out();
+  result.warnings = request_.data->left_out_reasons();
+  const std::uint64_t told = result.warnings.size();
+  for (std::string& each : result.warnings) each.insert(0, "left out: ");
+  if (told > 0 && told < result.left_out) {
+    result.warnings.push_back(std::to_string(result.left_out - told) + " more were left out");
+  }
   result.samples = samples_in(outcome.tally.folded);
   result.micro_batches = outcome.tally.folded;
   for (std::size_t sink = 0; sink < folds_.size(); ++sink) {

@@ -200,7 +200,7 @@ expected<run_result> evaluation_run::conclude(const call_outcome& outcome, const
   result.cut_by = parts_.stages.cut_by;
   result.bits_depend_on = parts_.stages.bits_depend_on;
   result.plain_pipelines = parts_.stages.plain_pipelines;
-  result.warnings = parts_.stages.warnings;
+  result.warnings.insert(result.warnings.begin(), parts_.stages.warnings.begin(), parts_.stages.warnings.end());
   result.stages = stage_reports(*engines.accounts, before, running().usage(), result.wall_time, parts_.stages.layers);
   result.faults = fault_reports();
   if (const auto failed = failure_of(outcome)) {

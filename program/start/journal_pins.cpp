@@ -132,6 +132,9 @@ expected<pipeline_pins> pins_of_pipelines(const checked_run& run, const std::vec
   return made;
 }
 
+/// A folder of pictures has as many files as samples, and a pin is a short text.
+constexpr std::size_t files_hashed_apart_max = 256;
+
 /// The kind, how it is read, and each file's content, but no path: a journal goes on where the files were moved.
 expected<std::string> content_of(const data_set& data) {
   const std::string name = data.name();
@@ -140,13 +143,17 @@ expected<std::string> content_of(const data_set& data) {
     return fail(error_code::flags_contradict, "journal", "the data does not say which files it comes from",
                 "override data_set::files(), or leave the journal out");
   }
-  std::string text = name.substr(0, name.find(':')) + data.reading();
+  std::string hashes;
   for (const std::string& file : files) {
     auto hash = sha256_of_file(file, error_code::data_unreadable);
     if (!hash) return hash;
-    text.append(" ").append(*hash);
+    hashes.append(" ").append(*hash);
   }
-  return text;
+  const std::string how = name.substr(0, name.find(':')) + data.reading();
+  if (files.size() <= files_hashed_apart_max) return how + hashes;
+  sha256 of_all;
+  of_all.add(hashes.data(), hashes.size());
+  return how + " " + std::to_string(files.size()) + " files " + of_all.digest();
 }
 
 /// Nothing where the journal says none; whether it can be resumed is seen when it is opened.

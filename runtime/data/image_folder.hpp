@@ -23,7 +23,7 @@ struct image_folder {
   std::vector<std::string> folders;
   /// Class by class; in a class by folder, then by name.
   std::vector<entry> entries;
-  /// Of `entries`: those that torchvision would read and this program cannot, such as BMP.
+  /// Places of entries that torchvision would read and this program cannot, such as BMP.
   std::vector<std::uint64_t> unreadable;
 };
 

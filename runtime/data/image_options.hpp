@@ -59,7 +59,7 @@ inline constexpr data_option skip_bad_option{
     .name = "skip-bad",
     .form = data_value::toggle,
     .help = "leave out pictures that cannot be decoded; all are decoded once when the data are opened"};
-/// Of webdataset alone.
+/// For webdataset alone.
 inline constexpr data_option json_option{
     .name = "json",
     .form = data_value::text,

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "messages/check.hpp"
+#include "messages/printable.hpp"
 #include "messages/try.hpp"
 #include "runtime/data/kept_rows.hpp"
 #include "runtime/data/new_tensor.hpp"
@@ -94,8 +95,8 @@ expected<picture_size> size_of_first(const picture_files& files, const picture_s
   return fail(error_code::data_empty, files.place(0), "no picture can be decoded", "give other pictures");
 }
 
-void add_left_out_reason(std::string reason, std::vector<std::string>& into) {
-  if (into.size() < left_out_reasons_max) into.push_back(std::move(reason));
+void add_left_out_reason(const std::string& reason, std::vector<std::string>& into) {
+  if (into.size() < left_out_reasons_max) into.push_back(printable(reason));
 }
 
 /// Decodes all pictures.
@@ -140,7 +141,7 @@ expected<data_set_ptr> make_image_set(std::unique_ptr<const picture_files> files
                     .more_files = std::move(choice.files),
                     .name = std::move(name)};
   parts.reading = std::move(reading) + labels_mark(*parts.files);
-  for (std::string& each : parts.files->left_out_reasons()) add_left_out_reason(std::move(each), parts.reasons);
+  for (const std::string& each : parts.files->left_out_reasons()) add_left_out_reason(each, parts.reasons);
   if (choice.skips_bad) leave_out_bad(parts);
   if (parts.kept.size() == 0) {
     return fail(error_code::data_empty, parts.name,

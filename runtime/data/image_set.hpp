@@ -13,7 +13,7 @@ namespace troupe {
 /// The largest file that is read as a picture.
 inline constexpr std::uint64_t picture_file_bytes_max = std::uint64_t{256} << 20;
 /// Reasons why samples were left out that are kept; others are counted.
-inline constexpr std::size_t left_out_reasons_max = 1000;
+inline constexpr std::size_t left_out_reasons_max = 100;
 
 /// Pictures in files, with labels. Any number of threads may read.
 class picture_files {
