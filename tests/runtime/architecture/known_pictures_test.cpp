@@ -1,5 +1,7 @@
 // Goal: trained weights of pictures that are published give their known answers, from the file as it is. Method: the
 // files that recorded/known_pictures.py makes; the probabilities are those of the weights' own package in PyTorch.
+#include <array>
+
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +9,7 @@
 #include "runtime/graph/graph_code.hpp"
 #include "runtime/graph/layered_graph.hpp"
 #include "tests/support/paths.hpp"
+#include <troupe/data_set.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -35,6 +38,30 @@ TEST(known_pictures, are_an_espresso_a_cat_and_a_missile) {
   EXPECT_NEAR(probability(1, 285), 0.385, 0.0005) << "Egyptian cat";
   EXPECT_NEAR(probability(1, 282), 0.332, 0.0005) << "tiger cat";
   EXPECT_NEAR(probability(2, 657), 0.223, 0.0005) << "missile";
+}
+
+/// The same files as a data set. The numbers are those of the weights' own package in PyTorch, behind torchvision's
+/// ImageFolder, Resize(256, BICUBIC), CenterCrop(224), ToTensor() and Normalize(0.498, 0.502).
+TEST(known_pictures, have_the_probabilities_of_pytorch_as_a_folder) {
+  if (!std::filesystem::exists(folder() / "pictures")) GTEST_SKIP() << folder() << " has no pictures";
+  const auto data = open_data("imagefolder:" + (folder() / "pictures").string() +
+                              ",resize=256,crop=224,interpolation=bicubic,mean=0.498,std=0.502");
+  ASSERT_TRUE(data) << to_string(data.error());
+  const auto block = (*data)->read({0, 3});
+  ASSERT_TRUE(block) << to_string(block.error());
+  auto model =
+      read_built_in({.arch = "efficientnet-lite0", .weights = (folder() / "efficientnet-lite0-57934424.pth").string()});
+  ASSERT_TRUE(model) << to_string(model.error());
+  const c10::InferenceMode inference;
+  const layered_graph layers(std::move(*model), layer_unit::modules);
+  const auto part = layers.part(0, layers.layers().size());
+  const at::Tensor probabilities = graph_code(part).run({block->inputs.only()}).at(0).softmax(1);
+  const std::array known{std::pair(967, 0.951055), std::pair(282, 0.394591), std::pair(657, 0.272200)};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(probabilities[i].argmax().item<std::int64_t>(), known[i].first);
+    EXPECT_NEAR(probabilities[i].max().item<double>(), known[i].second, 1e-5);
+  }
+  EXPECT_NEAR(probabilities[1][285].item<double>(), 0.355045, 1e-5) << "Egyptian cat";
 }
 
 }  // namespace

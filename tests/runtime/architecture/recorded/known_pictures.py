@@ -40,3 +40,7 @@ FOLDER.mkdir(parents=True, exist_ok=True)
 (FOLDER / "efficientnet-lite0-57934424.pth").write_bytes(entry("efficientnet-lite0-57934424.pth"))
 pictures = torch.stack([picture(name) for name in ("coffee.png", "chelsea.png", "rocket.jpg")])
 save_file({"pictures": pictures.contiguous()}, FOLDER / "pictures.safetensors")
+# The same as a folder with a class each.
+for label, name in [("a-espresso", "coffee.png"), ("b-cat", "chelsea.png"), ("c-missile", "rocket.jpg")]:
+    (FOLDER / "pictures" / label).mkdir(parents=True, exist_ok=True)
+    (FOLDER / "pictures" / label / name).write_bytes(entry(f"skimage/data/{name}"))
