@@ -27,8 +27,8 @@ struct text_span {
 enum class truncation_strategy { longest_first, only_first, only_second };
 enum class text_side { left, right };
 
-/// What is longer than max_length, with the special tokens, becomes several windows. Two windows that follow each other
-/// share `stride` tokens, which must be fewer than a window has room for.
+/// A text that is longer than max_length, with the special tokens, becomes several windows. Two windows that follow
+/// each other share `stride` tokens, which must be fewer than a window has room for.
 struct truncation {
   std::size_t max_length = 512;
   truncation_strategy strategy = truncation_strategy::longest_first;
@@ -81,7 +81,7 @@ struct tokenizer_parts;
 /// that are supported. It never changes: all threads may call it at the same time.
 class tokenizer {
  public:
-  /// `place` is a folder of a model or one file of it. A folder is searched for tokenizer.json; else vocab.txt; else
+  /// `place` is a folder of a model or one of its files. A folder is searched for tokenizer.json; else vocab.txt; else
   /// vocab.json with merges.txt; else tokenizer.model, spiece.model or sentencepiece.bpe.model. tokenizer_config.json
   /// beside them gives the settings that the file itself lacks. Errors: E0201 nothing there; E0210 damaged; E0214
   /// beyond the limits; E0308 a part that is not supported, or parts that contradict each other.
@@ -125,7 +125,7 @@ class tokenizer {
 };
 
 /// Spans of bytes of `text` as spans of characters (code points), as the `tokenizers` package gives them in Python.
-/// `text` is UTF-8, and the spans lie inside of it.
+/// `text` is UTF-8, and the spans lie inside.
 std::vector<text_span> in_characters(std::string_view text, std::span<const text_span> spans);
 
 }  // namespace troupe

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/text/token_model.hpp"
+
+namespace troupe {
+
+/// The most probable tokens (Kudo). `scores` are logarithms of probabilities, by row; `unknown` is the row for
+/// characters without a token.
+std::unique_ptr<const token_model> make_unigram(token_table table, std::vector<double> scores,
+                                                std::optional<token_table::row> unknown, bool has_byte_fallback);
+
+}  // namespace troupe
