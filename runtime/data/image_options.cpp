@@ -4,6 +4,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/data/image_preset.hpp"
+#include "runtime/data/option_text.hpp"
 
 namespace troupe {
 
@@ -46,6 +47,16 @@ picture_filter interpolation_named(std::string_view name) {
 }
 
 }  // namespace
+
+std::string image_reading(const data_request& request, std::span<const data_option> table) {
+  std::string text;
+  for (const data_option& each : table) {
+    const data_option_value* value = request.options.find_value(each.name);
+    if (value == nullptr || each.name == preset_option.name) continue;
+    text.append(",").append(each.name).append("=").append(value_text(*value, '+'));
+  }
+  return text;
+}
 
 expected<image_choice> read_image_options(const data_request& request) {
   image_choice choice;

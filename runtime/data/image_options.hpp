@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,9 @@ struct image_choice {
   /// The file of the preset, where one was named.
   std::vector<std::string> files = {};
 };
+
+/// For data_set::reading(): the options of `table` but the preset, whose file may lie elsewhere the next time.
+std::string image_reading(const data_request& request, std::span<const data_option> table);
 
 /// Errors: E0103 for lists of a wrong length; as read_image_preset.
 expected<image_choice> read_image_options(const data_request& request);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <optional>
+#include <thread>
 
 #include "messages/check.hpp"
 #include "messages/printable.hpp"
@@ -10,7 +12,9 @@
 #include "runtime/data/kept_rows.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/image/picture_steps.hpp"
+#include "runtime/os/cores.hpp"
 #include "runtime/os/crc32c.hpp"
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 
@@ -99,19 +103,54 @@ void add_left_out_reason(const std::string& reason, std::vector<std::string>& in
   if (into.size() < left_out_reasons_max) into.push_back(printable(reason));
 }
 
-/// Decodes all pictures.
-void leave_out_bad(image_parts& parts) {
+/// A picture that was left out.
+struct bad_picture {
+  std::uint64_t index = 0;
+  std::string reason;
+};
+
+/// Decodes the pictures [range.begin, range.end).
+std::vector<bad_picture> bad_pictures(const image_parts& parts, sample_range range) {
   const picture_files& files = *parts.files;
   std::vector<float> room(picture_numbers(parts.size));
   std::vector<std::uint8_t> file;
-  for (std::uint64_t i = 0; i < files.size(); ++i) {
+  std::vector<bad_picture> bad;
+  for (std::uint64_t i = range.begin; i < range.end; ++i) {
     expected<void> done = files.read(i, file);
     if (done) done = parts.reader.read(file, files.place(i), parts.size, room);
     // Pictures of another size are good, and a fault of the options.
     if (done || done.error().code == error_code::data_mismatch) continue;
-    parts.kept.leave_out(i);
-    add_left_out_reason(done.error().where + ": " + done.error().cause, parts.reasons);
+    const bool is_told = bad.size() < left_out_reasons_max;
+    bad.push_back({i, is_told ? done.error().where + ": " + done.error().cause : ""});
   }
+  return bad;
+}
+
+/// Decodes all pictures, an equal part on each core.
+expected<void> leave_out_bad(image_parts& parts) {
+  const std::uint64_t rows = parts.files->size();
+  const std::uint64_t workers = std::min<std::uint64_t>(usable_cores(), rows);
+  std::vector<std::vector<bad_picture>> found(workers);
+  const auto check = [&](std::uint64_t part) {
+    found[part] = bad_pictures(parts, {rows * part / workers, rows * (part + 1) / workers});
+  };
+  std::vector<std::thread> threads;
+  std::optional<error> refused;
+  for (std::uint64_t part = 1; part < workers && !refused; ++part) {
+    auto thread = start_thread(parts.name, [&check, part] { check(part); });
+    if (!thread) refused = thread.error();
+    if (thread) threads.push_back(std::move(*thread));
+  }
+  if (!refused) check(0);
+  for (std::thread& each : threads) each.join();
+  if (refused) return tl::make_unexpected(*refused);
+  for (const auto& part : found) {
+    for (const bad_picture& each : part) {
+      parts.kept.leave_out(each.index);
+      if (!each.reason.empty()) add_left_out_reason(each.reason, parts.reasons);
+    }
+  }
+  return {};
 }
 
 /// A journal compares it: the same pictures in other folders have other labels.
@@ -142,7 +181,7 @@ expected<data_set_ptr> make_image_set(std::unique_ptr<const picture_files> files
                     .name = std::move(name)};
   parts.reading = std::move(reading) + labels_mark(*parts.files);
   for (const std::string& each : parts.files->left_out_reasons()) add_left_out_reason(each, parts.reasons);
-  if (choice.skips_bad) leave_out_bad(parts);
+  if (choice.skips_bad) TROUPE_TRY(leave_out_bad(parts));
   if (parts.kept.size() == 0) {
     return fail(error_code::data_empty, parts.name,
                 "none of its " + std::to_string(rows) + " pictures can be decoded; the first: " + parts.reasons.front(),

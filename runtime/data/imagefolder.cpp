@@ -55,7 +55,8 @@ expected<data_set_ptr> open_imagefolder(const data_request& request) {
                 "is one of " + std::to_string(other.size()) + " pictures of a format that is not read here",
                 "convert them to PNG, or leave them out with skip-bad");
   }
-  return make_image_set(std::move(files), std::move(choice), request.specification, request.options_text);
+  return make_image_set(std::move(files), std::move(choice), request.specification,
+                        image_reading(request, imagefolder_options));
 }
 
 }  // namespace troupe

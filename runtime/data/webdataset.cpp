@@ -211,7 +211,8 @@ expected<data_set_ptr> open_webdataset(const data_request& request) {
                     (files->bad_reasons.empty() ? "" : "; the first: " + files->bad_reasons.front()),
                 "check that the shards are those of a classification, and give json=KEY where labels are in .json");
   }
-  return make_image_set(std::move(files), std::move(choice), request.specification, request.options_text);
+  return make_image_set(std::move(files), std::move(choice), request.specification,
+                        image_reading(request, webdataset_options));
 }
 
 }  // namespace troupe

@@ -69,8 +69,7 @@ TEST(image_sets, name_their_files_and_how_they_are_read) {
   const data_set_ptr data = testing::opened(in_place("imagefolder:{}/folder,crop=8,preset={}/presets/vit"));
   EXPECT_EQ(data->files().size(), 8U);
   EXPECT_THAT(data->files().back(), ::testing::EndsWith("presets/vit/preprocessor_config.json"));
-  EXPECT_THAT(data->reading(), ::testing::StartsWith(",crop=8,preset="));
-  EXPECT_THAT(data->reading(), ::testing::HasSubstr(",labels-crc32c="));
+  EXPECT_THAT(data->reading(), ::testing::StartsWith(",crop=8,labels-crc32c="));
   EXPECT_EQ(data->left_out(), 0U);
 }
 

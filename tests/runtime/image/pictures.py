@@ -128,6 +128,18 @@ def write_jpegs(draw, folder, size):
     return names
 
 
+def write_photographs(draw, folder):
+    """Sizes as cameras and ImageNet have them: smooth, with some noise."""
+    names = []
+    for i, (height, width) in enumerate([(375, 500), (500, 333), (683, 1024), (1200, 90)]):
+        small = Image.fromarray(content(draw, 12, 16, 3), "RGB").resize((width, height), Image.BICUBIC)
+        noise = numpy.random.default_rng(draw.randrange(1 << 30)).integers(-6, 7, (height, width, 3))
+        picture = Image.fromarray((numpy.asarray(small).astype(int) + noise).clip(0, 255).astype(numpy.uint8), "RGB")
+        names.append("photograph_%d.jpg" % i)
+        picture.save(os.path.join(folder, names[-1]), quality=draw.randrange(60, 97), progressive=i == 1)
+    return names
+
+
 def steps_of(draw):
     """Resize, crop, filter, mean and deviation."""
     side = draw.choice([None, 7, 16, 24, 33, 64, [20, 31], [45, 12]])
@@ -149,9 +161,10 @@ def tensor_of(path, steps):
     return transforms.Compose(chain)(Image.open(path).convert("RGB")).numpy()
 
 
-def make(folder, draw, size, cases_each):
+def make(folder, draw, size, cases_each, has_photographs):
     cases = []
-    for name in write_pngs(draw, folder, size) + write_jpegs(draw, folder, size):
+    photographs = write_photographs(draw, folder) if has_photographs else []
+    for name in write_pngs(draw, folder, size) + write_jpegs(draw, folder, size) + photographs:
         plain = {"resize": None, "crop": None, "filter": "bilinear", "mean": None, "std": None}
         for steps in [plain] + [steps_of(draw) for _ in range(cases_each)]:
             tensor = tensor_of(os.path.join(folder, name), steps)
@@ -165,7 +178,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "recorded":
         draw = random.Random(49)
         place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
-        make(place, draw, lambda: (draw.randrange(9, 34), draw.randrange(9, 34)), 6)
+        make(place, draw, lambda: (draw.randrange(9, 34), draw.randrange(9, 34)), 6, False)
     else:
         draw = random.Random()
-        make(sys.argv[2], draw, lambda: (draw.choice([1, 2, draw.randrange(3, 120)]), draw.choice([1, 2, draw.randrange(3, 120)])), 12)
+        make(sys.argv[2], draw, lambda: (draw.choice([1, 2, draw.randrange(3, 120)]), draw.choice([1, 2, draw.randrange(3, 120)])), 12, True)
