@@ -2,7 +2,7 @@
 // with torchvision. For each line of stdin it goes through the folder once, and prints the milliseconds that the thread
 // was on its core.
 #include <algorithm>
-#include <cstdio>
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <fstream>

@@ -72,7 +72,11 @@ expected<void> walk_folder(const std::string& directory, std::vector<inode>& abo
   folder_content content = TROUPE_TRY(listed_content(directory));
   above.push_back(self);
   into.push_back({directory, std::move(content.files)});
-  for (const std::string& each : content.folders) TROUPE_TRY(walk_folder(directory + "/" + each, above, into));
+  for (const std::string& each : content.folders) {
+    std::string below = directory;
+    below.append("/").append(each);
+    TROUPE_TRY(walk_folder(below, above, into));
+  }
   above.pop_back();
   return {};
 }

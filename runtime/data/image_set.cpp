@@ -32,10 +32,10 @@ struct image_parts {
   picture_reader reader;
   picture_size size;
   kept_rows kept;
-  std::vector<std::string> reasons;
-  std::vector<std::string> more_files;
-  std::string name;
-  std::string reading;
+  std::vector<std::string> reasons = {};
+  std::vector<std::string> more_files = {};
+  std::string name = {};
+  std::string reading = {};
 };
 
 class image_set final : public data_set {

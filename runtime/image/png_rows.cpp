@@ -101,7 +101,7 @@ class png_reader {
   /// An index behind the palette is black.
   const std::uint8_t* to_pixels(const std::uint8_t* row, std::uint32_t width, std::vector<std::uint8_t>& into) const {
     std::uint8_t* pixel = into.data();
-    for (std::uint32_t x = 0; x < width; ++x, pixel += pixel_bytes) {
+    for (std::size_t x = 0; x < width; ++x, pixel += pixel_bytes) {
       if (form_ == form::palette) {
         std::ranges::copy(palette_[row[x]], pixel);
       } else {

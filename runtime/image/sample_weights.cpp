@@ -89,7 +89,7 @@ sample_weights weights_of(picture_filter filter, std::uint32_t from, std::uint64
     const auto first = static_cast<std::uint32_t>(std::max(centre - reach + 0.5, 0.0));
     const auto end = static_cast<std::uint32_t>(std::min(centre + reach + 0.5, static_cast<double>(from)));
     made.ranges.push_back({first, end - first});
-    made.most = std::max<std::size_t>(made.most, (end - first + 1) / 2 * 2);
+    made.most = std::max(made.most, (std::size_t{end} - first + 1) / 2 * 2);
   }
   made.weights.resize(count * made.most);
   std::vector<double> exact(made.most);
