@@ -185,6 +185,11 @@ std::vector<hostile_case> tar_cases() {
          return "webdataset:" + d.write("s.tar", testing::cut(tar_of({{"a.png", picture()}}), 900));
        },
        {"E0302", "s.tar"}},
+  };
+}
+
+std::vector<hostile_case> tar_header_cases() {
+  return {
       {"huge_size",
        [](auto& d) {
          return shard(d, {{"a.png", picture(), '0', "77777777777"}});
@@ -200,6 +205,12 @@ std::vector<hostile_case> tar_cases() {
          return shard(d, {{"a.png", picture(), '0', std::string(12, '\xff')}});
        },
        {"s.tar"}},
+  };
+}
+
+std::vector<hostile_case> tar_member_cases() {
+  const bytes one = text_bytes("1");
+  return {
       {"symbolic_link",
        [=](auto& d) {
          return shard(d, {{"a.png", {}, '2', "", "/etc/passwd"}, {"a.cls", one}});
@@ -240,6 +251,12 @@ std::vector<hostile_case> tar_cases() {
          return shard(d, {{"a.cls", one}});
        },
        {"E0303", "has no picture"}},
+  };
+}
+
+std::vector<hostile_case> label_cases() {
+  const bytes one = text_bytes("1");
+  return {
       {"label_is_a_word",
        [](auto& d) {
          return shard(d, {{"a.png", picture()}, {"a.cls", text_bytes("cat")}});
@@ -283,6 +300,11 @@ std::vector<hostile_case> tar_cases() {
              ",skip-bad");
        },
        {"good"}},
+  };
+}
+
+std::vector<hostile_case> shard_name_cases() {
+  return {
       {"braces_of_words", [](auto&) { return "webdataset:{a..b}.tar"; }, {"E0103", "braces"}},
       {"braces_that_do_not_end", [](auto&) { return "webdataset:{0..9.tar"; }, {"E0103", "braces"}},
       {"braces_of_10_to_18",
@@ -352,6 +374,10 @@ std::string name_of_case(const ::testing::TestParamInfo<hostile_case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(folders, hostile_images, ::testing::ValuesIn(folder_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(shards, hostile_images, ::testing::ValuesIn(tar_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(tar_headers, hostile_images, ::testing::ValuesIn(tar_header_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(tar_members, hostile_images, ::testing::ValuesIn(tar_member_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(labels, hostile_images, ::testing::ValuesIn(label_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(shard_names, hostile_images, ::testing::ValuesIn(shard_name_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(presets, hostile_images, ::testing::ValuesIn(preset_cases()), name_of_case);
 
 TEST(skip_bad, says_which_files_and_why) {
