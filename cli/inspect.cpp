@@ -1,10 +1,12 @@
 #include "actors/workers/resource_needs.hpp"
 #include "command.hpp"
+#include "data_flags.hpp"
 #include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/models/layered_model.hpp"
 #include "program/plan/draw_graph.hpp"
+#include "runtime/config/data_overrides.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/config/option_table.hpp"
 #include "runtime/data/sample_block.hpp"
@@ -49,6 +51,7 @@ expected<exit_status> run_inspect(const arguments& given) {
   reader.add_text("MODEL", model, "File of a model: torch.export (.pt2) or TorchScript (.pt)", "",
                   parser::presence::required);
   reader.add_text("--data", data, "Send one sample of this data through it, to show shapes", "KIND:PATH");
+  const data_flags how_read(reader);
   reader.add_toggle("--json", as_json, "Print one JSON object");
   const option& arch = *find_option("arch");
   reader.add_text(flag_name(arch), built_in.arch, std::string(arch.help), std::string(arch.value_name));
@@ -63,6 +66,7 @@ expected<exit_status> run_inspect(const arguments& given) {
   if (read == parsed::help_printed) return exit_status::ok;
   const auto chosen = TROUPE_TRY(parse_setting(layers, unit, {origin_kind::flag, flag_name(layers)}));
   const layer_unit between = layers_of(std::get<std::string>(chosen.value));
+  data = TROUPE_TRY(with_data_flags(data, {origin_kind::flag, "--data"}, how_read.given()));
   built_in.weights = model;
   const bool is_built_in = !built_in.arch.empty() || built_in.not_strict;
   const model_source source = is_built_in ? model_source(built_in) : model_source(model);

@@ -31,6 +31,7 @@ std::string help_of(const option& described) {
 
 option_flags::option_flags(parser& into) : parser_(into) {
   for (const option& each : all_options()) add(each);
+  data_.emplace(into);
   into.add_text("--config", config_path_,
                 "TOML file, with these flags as keys (underscores); FILE.json: one of DeepSpeed", "FILE");
 }
@@ -39,6 +40,7 @@ option_flags::option_flags(parser& into, std::span<const std::string_view> taken
   for (const option& each : all_options()) {
     if (std::ranges::find(taken, each.name) != taken.end()) {
       add(each);
+      if (each.name == "data") data_.emplace(into);
     } else {
       into.leave_to_eval(flag_name(each));
     }
@@ -65,6 +67,7 @@ expected<resolved_options> option_flags::resolve() const {
   for (const option& each : all_options()) {
     if (const auto text = given(each.name)) sources.flags.emplace_back(each.name, *text);
   }
+  if (data_) sources.data_flags = data_->given();
   auto resolved = resolve_options(sources);
   const bool is_copy = program::worker() != nullptr || program::is_probe();  // the driver has said it
   if (resolved && !is_copy) {

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "data_flags.hpp"
 #include "parse.hpp"
 #include "runtime/config/resolve.hpp"
 
 namespace troupe::cli {
 
-/// The flags of eval, plan, chaos and print-config: one for each row of the option table, and --config.
+/// The flags of eval, plan, chaos and print-config: one for each row of the option table, one
+/// for each option of a kind of data, and --config.
 class option_flags {
  public:
   /// Adds the flags to `into`. Each of the two needs the other when `into` parses and when this object is asked.
@@ -39,6 +41,7 @@ class option_flags {
   void add(const option& described);
 
   parser& parser_;
+  std::optional<data_flags> data_;                  ///< where --data is a flag
   std::map<std::string, flag, std::less<>> flags_;  ///< by the options' names
   std::string config_path_;
 };

@@ -13,6 +13,8 @@
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/plan/plan_report.hpp"
+#include "runtime/config/data_overrides.hpp"
+#include "runtime/data/data_specification.hpp"
 #include "runtime/launch/node_filter.hpp"
 #include "runtime/os/cpu_quota.hpp"
 #include "runtime/partition/weights.hpp"
@@ -54,6 +56,7 @@ expected<void> check_flags_of_weights(const parser& reader) {
   for (const std::string_view name : taken) {
     if (name != "stages" && name != "partition" && name != "json") others.push_back(flag_name(*find_option(name)));
   }
+  for (const data_option* each : all_data_options()) others.push_back(data_flag_name(each->name));
   const auto given = std::ranges::find_if(others, [&](const std::string& flag) { return reader.is_given(flag); });
   if (given == others.end()) return {};
   return fail(error_code::flags_contradict, fmt::format("--layer-weights and {}", *given),

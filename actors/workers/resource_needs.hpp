@@ -16,6 +16,8 @@ struct transport_row;
 struct needs_options {
   /// Intra-op threads of a stage that has the most.
   std::uint32_t threads = 1;
+  /// Threads that read the data beside the loader's.
+  std::uint32_t data_workers = 0;
   /// Which stages are in workers; null: none.
   std::function<bool(stage_address)> is_remote = nullptr;
   /// The row of the edges to workers (between_processes()); it has no effect where no stage is in one.

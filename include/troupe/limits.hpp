@@ -22,6 +22,8 @@ inline constexpr std::uint64_t ranks_max = std::uint64_t{stages_max} * replicas_
 inline constexpr std::uint32_t layers_max = 4096;
 /// Intra-op threads of one stage.
 inline constexpr std::uint32_t threads_max = 1024;
+/// Threads that read one data set.
+inline constexpr std::uint32_t data_workers_max = 64;
 /// Credits of one edge: micro-batches that wait on it or are in use by its consumer. A producer without credit waits.
 inline constexpr std::uint32_t pipe_buffers_max = 256;
 /// Inputs, and outputs, of one node of a topology.

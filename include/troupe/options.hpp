@@ -98,6 +98,9 @@ struct run_options {
   std::uint64_t micro_batch = 64;
   /// Intra-op threads per stage, unless the stage says otherwise; nothing: max(1, cores / stage replicas).
   std::optional<std::uint32_t> threads = std::nullopt;
+  /// Threads that read and decode a data set; 1 is the loader's own, more are threads beside it, which read ahead. The
+  /// micro-batches, their order and their bits are the same for every number.
+  std::uint32_t data_workers = 1;
   /// Evaluate only the first `limit` samples.
   std::optional<std::uint64_t> limit = std::nullopt;
   /// From evaluator::create(), or an engine's call, until the run ends with E0605 and a partial result.

@@ -37,7 +37,8 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   samples_ = std::min(request_.data->size(), request_.limit.value_or(request_.data->size()));
   micro_batches_ = (samples_ + request_.micro_batch - 1) / request_.micro_batch;
   ticket_ = std::make_shared<call_ticket>();
-  ticket_->source = std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit);
+  ticket_->source =
+      std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit, 0, request_.data_workers);
   ticket_->make_scorer = [sinks = request_.sinks](std::uint32_t sink) {
     return std::make_shared<metric_scorer>(sinks[sink].kept(), sinks[sink].names);
   };
@@ -92,8 +93,8 @@ bool evaluation::has_its_samples(const score& state) const {
 
 void evaluation::append_to(const std::shared_ptr<journal_writer>& journal) {
   for (auto& each : ticket_->folds) each = std::make_shared<journaling_fold>(each, journal);
-  ticket_->source =
-      std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit, micro_batches_resumed());
+  ticket_->source = std::make_shared<data_set_source>(request_.data, request_.micro_batch, request_.limit,
+                                                      micro_batches_resumed(), request_.data_workers);
 }
 
 std::uint64_t evaluation::samples_in(std::uint64_t micro_batches) const noexcept {

@@ -44,6 +44,8 @@ struct evaluation_request {
   std::optional<std::uint64_t> limit;
   /// In the order of the wiring plan's; at least one.
   std::vector<sink_request> sinks;
+  /// Threads that read the data (data_set_source).
+  std::uint32_t data_workers = 1;
 };
 
 /// One exact evaluation as a call: makes the ticket, and the result from how the call ended.

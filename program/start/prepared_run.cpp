@@ -103,7 +103,8 @@ expected<void> check_score_sizes(const std::vector<sink_request>& sinks, const c
 expected<std::unique_ptr<evaluation>> make_call(const checked_run& run, const data_set_ptr& data) {
   auto sinks = TROUPE_TRY(make_sinks(run, data->classes()));
   TROUPE_TRY(check_score_sizes(sinks, run));
-  return evaluation::make(evaluation_request{data, run.options.micro_batch, run.options.limit, std::move(sinks)});
+  return evaluation::make(
+      evaluation_request{data, run.options.micro_batch, run.options.limit, std::move(sinks), run.options.data_workers});
 }
 
 expected<std::shared_ptr<journal_writer>> open_journal(const checked_run& run, const data_set& data,

@@ -96,6 +96,7 @@ expected<checked_run> check_run(const topology& what, const run_options& options
 expected<void> check_resources(const checked_run& run) {
   const std::string row = edge_row_name(run);
   needs_options asked{.threads = std::max(run.options.threads.value_or(1), most_threads(run.what)),
+                      .data_workers = run.options.data_workers > 1 ? run.options.data_workers : 0,
                       .is_remote = nullptr,
                       .edges = run.process->launch != nullptr ? &between_nodes(row) : &between_processes(row)};
   if (run.has_workers()) asked.is_remote = [&](stage_address at) { return run.roles[at.stage].has_worker; };

@@ -1,5 +1,7 @@
 #include "runtime/config/config_file.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -9,6 +11,7 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
+#include "runtime/config/data_table.hpp"
 #include "runtime/config/fault_tables.hpp"
 #include "runtime/config/toml_excess.hpp"
 #include "runtime/os/input_file.hpp"
@@ -112,6 +115,11 @@ expected<std::vector<setting>> parse_config(std::string_view text, const std::st
   }
   std::vector<setting> settings;
   for (const auto& [place, entry] : entries) {
+    if (const auto* data = entry.first->str() == "data" ? entry.second->as_table() : nullptr) {
+      auto described = TROUPE_TRY(read_data_table(name, *data));
+      std::ranges::move(described, std::back_inserter(settings));
+      continue;
+    }
     auto read = TROUPE_TRY(read_setting(name, *entry.first, *entry.second));
     settings.push_back(std::move(read));
   }

@@ -9,7 +9,8 @@
 
 namespace troupe {
 
-/// The settings of a TOML file, in its order, each with "file:line:column". Keys are option names at the top level.
+/// The settings of a TOML file, in its order, each with "file:line:column". Keys are option names at the top level;
+/// data may be a table (data_table.hpp).
 /// Errors: E0401 no such file or a directory, E0402 syntax, too long or too deep (limits::config_...), E0403 unknown
 /// key, E0404 wrong type or value; all with their position.
 expected<std::vector<setting>> read_config(const std::string& path);

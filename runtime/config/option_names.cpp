@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "messages/check.hpp"
-#include "runtime/data/data_kinds.hpp"
+#include "runtime/data/data_specification.hpp"
 #include "runtime/device/device_name.hpp"
 #include "runtime/partition/partition_method.hpp"
 #include "runtime/predictions/prediction_rows.hpp"
@@ -59,6 +59,10 @@ void check_data_kind(const option_value& value, std::vector<value_problem>& prob
   const std::vector<std::string> kinds = data_kind_names();
   if (!is_known(kind, kinds)) problems.push_back(unknown("kind of data", kind, kinds));
   if (colon + 1 == text.size()) problems.push_back({fmt::format("no path after \"{}\"", text), {}});
+  if (!problems.empty()) return;
+  if (const auto read = parse_data(text); !read) {
+    problems.push_back({read.error().cause, read.error().fix, read.error().code});
+  }
 }
 
 void check_optimize_mode(const option_value& value, std::vector<value_problem>& problems) {

@@ -158,6 +158,8 @@ const std::array options_in_order = {
                                      "Take weights with tensors that no layer needs"),
     row<plain<std::string, &o::data>>("data", k::text, "KIND:PATH", 0, 0, "mnist:data/mnist", data_help,
                                       &check_data_kind),
+    row<plain<std::int64_t, &o::run, &r::data_workers>>("data_workers", k::count, "N", 1, limits::data_workers_max, "2",
+                                                        "Threads that read and decode the data"),
     row<plain<std::int64_t, &o::stages>>("stages", k::count, "S", 1, limits::stages_max, "4",
                                          "Stages that the model is cut into"),
     row<plain<std::int64_t, &o::replicas>>("replicas", k::count, "R", 1, limits::replicas_max, "2",

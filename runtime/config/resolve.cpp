@@ -8,6 +8,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/config/config_file.hpp"
+#include "runtime/config/data_overrides.hpp"
 #include "runtime/config/deepspeed_config.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/suggest/suggest.hpp"
@@ -92,6 +93,14 @@ expected<std::vector<setting>> read_flags(const option_sources& sources) {
   return settings;
 }
 
+expected<void> put_data_flags_in_force(const std::vector<std::pair<std::string, std::string>>& flags,
+                                       resolved_options& into) {
+  origin& from = into.origins.find("data")->second;
+  into.options.data = TROUPE_TRY(with_data_flags(into.options.data, from, flags));
+  for (const auto& [name, text] : flags) from.where += ", " + data_flag_name(name);
+  return {};
+}
+
 std::vector<std::string> unknown_variables(const option_sources& sources) {
   std::vector<std::string> known = {std::string(config_variable)};
   for (const option& each : all_options()) known.push_back(variable_name(each));
@@ -127,6 +136,7 @@ expected<resolved_options> resolve_options(const option_sources& sources) {
     TROUPE_TRY(put_in_force(*deepspeed, stronger, resolved));
   }
   put_in_force(stronger, resolved);
+  TROUPE_TRY(put_data_flags_in_force(sources.data_flags, resolved));
   for (std::string& each : unknown_variables(sources)) resolved.warnings.push_back(std::move(each));
   return resolved;
 }

@@ -19,6 +19,8 @@ struct option_sources {
   std::vector<std::pair<std::string, std::string>> environment;
   /// Option name (micro_batch) and text, in the order of the command line; a later one wins.
   std::vector<std::pair<std::string, std::string>> flags;
+  /// Options of the data, by their names in the tables of kinds, which belong to the data in force.
+  std::vector<std::pair<std::string, std::string>> data_flags = {};
 };
 
 /// Options in force, and for each option where its value came from.

@@ -23,6 +23,8 @@ class aligned_rows {
   static expected<aligned_rows> cut(const at::Tensor& rows, std::int64_t rows_per_part, bool is_constant = false);
 
   [[nodiscard]] std::int64_t parts() const noexcept;
+  /// All its memory.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return storage_.defined() ? storage_.nbytes() : 0; }
   /// Part `index` < parts(): a contiguous view, which keeps the storage alive. Takes constant time, as it does not go
   /// through LibTorch's dispatcher.
   [[nodiscard]] at::Tensor part(std::int64_t index) const;

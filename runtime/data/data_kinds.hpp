@@ -8,6 +8,7 @@
 #include "runtime/data/array_options.hpp"
 #include "runtime/data/data_option.hpp"
 #include "runtime/data/image_options.hpp"
+#include "runtime/data/table_options.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {
@@ -35,6 +36,8 @@ expected<data_set_ptr> open_npy(const data_request& request);
 expected<data_set_ptr> open_npz(const data_request& request);
 expected<data_set_ptr> open_imagefolder(const data_request& request);
 expected<data_set_ptr> open_webdataset(const data_request& request);
+expected<data_set_ptr> open_csv(const data_request& request);
+expected<data_set_ptr> open_jsonl(const data_request& request);
 
 inline constexpr std::array cifar100_options = {
     data_option{.name = "coarse",
@@ -59,6 +62,9 @@ inline constexpr std::array data_kinds = {
               true},
     data_kind{"npz", "FILE[,label=NAME][,inputs=A+B][,trim=MASK][,DTYPE][,ignore=LABEL]",
               "a NumPy archive of numpy.savez, with inputs and labels by name", open_npz, npz_options},
+    data_kind{"csv", "FILE[,NAME=VALUE,...]", "a table of numbers with a column of labels, in CSV", open_csv,
+              csv_options},
+    data_kind{"jsonl", "FILE[,NAME=VALUE,...]", "the same with one JSON object per line", open_jsonl, jsonl_options},
 };
 
 /// "mnist:FILE_OR_DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS[,DTYPE][,ignore=LABEL], npz:..."

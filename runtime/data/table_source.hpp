@@ -31,9 +31,10 @@ struct table_rows {
 /// A file of rows with columns of texts, before anything is made of them: what csv:FILE and jsonl:FILE open, and what
 /// data sets of texts are built on. Any number of threads may read.
 ///
-/// Opening reads the file once, keeps the place of every 16th row (8 bytes for 16 rows), and checks what can be checked
-/// without the meaning of a column: E0303 for bad quotes, JSON, UTF-8, NUL bytes, a row with too few or too many cells,
-/// and a row beyond table_row_bytes_max; E0306 for no rows. Errors name "FILE, line L, column C".
+/// Opening reads the file once, keeps the place of every 16th row (16 bytes each, so a byte per row), and checks what
+/// can be checked without the meaning of a column: E0303 for bad quotes, JSON, UTF-8, NUL bytes, a row with too few or
+/// too many cells, and a row beyond table_row_bytes_max; E0306 for no rows. Errors name "FILE, line L", and the column
+/// where there is one.
 class table_source {
  public:
   table_source() = default;
@@ -56,9 +57,11 @@ class table_source {
 
 using table_source_ptr = std::shared_ptr<const table_source>;
 
-/// Longest row, line breaks inside of quotes included. 64 rows at a time are held in memory.
+/// Longest row, line breaks inside of quotes included.
 inline constexpr std::uint64_t table_row_bytes_max = std::uint64_t{16} << 20;
 inline constexpr std::size_t table_columns_max = 65536;
+/// A place is kept for each so many rows.
+inline constexpr std::uint64_t table_rows_per_mark = 16;
 
 /// Options that say how a file is split: separator and header of CSV.
 struct csv_form {

@@ -71,6 +71,17 @@ void add_options(named_things& found, const std::string& text) {
   }
 }
 
+/// Options of data are flags: .name = "skip-empty" is --skip-empty, or --data-skip-empty.
+void add_data_options(named_things& found, const std::string& text) {
+  const std::string start = ".name = \"";
+  for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+    const std::size_t begin = at + start.size();
+    const std::string name = text.substr(begin, text.find('"', begin) - begin);
+    found.flags.insert("--" + name);
+    found.flags.insert("--data-" + name);
+  }
+}
+
 /// "= 203," of the enumerators.
 void add_codes(std::set<std::string>& codes, const std::string& text) {
   for (std::size_t at = text.find(" = "); at != std::string::npos; at = text.find(" = ", at + 1)) {
@@ -95,6 +106,7 @@ void add_source(named_things& found, const fs::path& root, const fs::path& file)
   if (extension == ".hpp") add_words(found.headers.emplace_back(), text);
   add_flags(found.flags, text, is_cpp ? "\"" : "");
   if (file.string().starts_with("runtime/config/option_table")) add_options(found, text);
+  if (file.string().starts_with("runtime/data/") && extension == ".hpp") add_data_options(found, text);
   if (file == "include/troupe/error_code.hpp") add_codes(found.error_codes, text);
 }
 

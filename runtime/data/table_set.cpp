@@ -1,0 +1,251 @@
+// csv: and jsonl: as data sets of numbers.
+#include <algorithm>
+#include <utility>
+
+#include "messages/limits.hpp"
+#include "messages/try.hpp"
+#include "runtime/data/data_kinds.hpp"
+#include "runtime/data/kept_rows.hpp"
+#include "runtime/data/new_tensor.hpp"
+#include "runtime/data/table_classes.hpp"
+#include "runtime/data/table_numbers.hpp"
+#include "runtime/data/table_roles.hpp"
+#include "runtime/data/table_source.hpp"
+#include "runtime/data/table_text.hpp"
+
+namespace troupe {
+
+namespace {
+
+/// Rows in memory at a time while they are texts.
+constexpr std::uint64_t rows_at_a_time = 64;
+/// Their numbers are kept, 8 bytes each.
+constexpr std::uint64_t rows_left_out_max = 4u << 20;
+
+/// A table with what its columns are for, and what all its rows have shown.
+struct table_plan {
+  std::string name;
+  std::string reading;
+  table_source_ptr table;
+  table_roles roles;
+  std::vector<std::string> columns;
+  /// By column: numbers in a cell, 0 for one that is no array. -1: not yet known.
+  std::vector<std::int64_t> widths;
+  /// By label; without one of targets.
+  std::vector<table_classes> classes;
+
+  [[nodiscard]] std::size_t place_of(const std::string& column) const {
+    return static_cast<std::size_t>(std::ranges::find(columns, column) - columns.begin());
+  }
+};
+
+/// Numbers of an input in one row.
+std::int64_t numbers_in(const table_plan& plan, const table_input& input) {
+  std::int64_t numbers = 0;
+  for (const std::string& each : input.columns) numbers += std::max<std::int64_t>(1, plan.widths[plan.place_of(each)]);
+  return numbers;
+}
+
+std::vector<std::int64_t> shape_of(const table_plan& plan, const table_input& input) {
+  if (!input.is_group && plan.widths[plan.place_of(input.columns.front())] == 0) return {};
+  return {numbers_in(plan, input)};
+}
+
+/// Writes the numbers of one input, row by row, where `into` points.
+template <class Number>
+expected<void> fill_input(const table_plan& plan, const table_input& input, const table_rows& rows, Number* into) {
+  std::vector<std::size_t> places;
+  for (const std::string& each : input.columns) places.push_back(plan.place_of(each));
+  for (std::size_t row = 0; row < rows.lines.size(); ++row) {
+    for (const std::size_t at : places) {
+      const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.widths[at]));
+      const cell_place place{plan.table->path(), rows.lines[row], plan.columns[at]};
+      TROUPE_TRY(read_cell(rows.cells[at][row], plan.widths[at], place, std::span<Number>(into, wide)));
+      into += wide;
+    }
+  }
+  return {};
+}
+
+class table_set final : public data_set {
+ public:
+  table_set(table_plan plan, kept_rows rows) : plan_(std::move(plan)), rows_(std::move(rows)) {}
+
+  [[nodiscard]] std::uint64_t size() const noexcept override { return rows_.size(); }
+  [[nodiscard]] std::uint64_t left_out() const noexcept override { return rows_.left_out(); }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override {
+    std::int64_t most = 0;
+    for (const table_input& each : plan_.roles.inputs) most = std::max(most, numbers_in(plan_, each));
+    return {most};
+  }
+  [[nodiscard]] std::uint32_t classes() const noexcept override {
+    std::uint32_t most = 0;
+    for (const table_classes& each : plan_.classes) most = std::max(most, each.count());
+    return most;
+  }
+  [[nodiscard]] std::string name() const override { return plan_.name; }
+  [[nodiscard]] std::string reading() const override { return plan_.reading; }
+  [[nodiscard]] std::vector<std::string> files() const override { return {plan_.table->path()}; }
+
+  [[nodiscard]] expected<sample_block> read(sample_range range) const override {
+    sample_block block;
+    for (const table_input& each : plan_.roles.inputs) {
+      block.inputs.set(each.name, TROUPE_TRY(new_tensor(with_rows(range.size(), shape_of(plan_, each)),
+                                                        each.is_integer ? at::kLong : at::kFloat, plan_.name)));
+    }
+    for (const table_label& each : plan_.roles.labels) {
+      const auto rows = static_cast<std::int64_t>(range.size());
+      block.labels.set(each.name, TROUPE_TRY(new_tensor({rows}, each.is_target ? at::kFloat : at::kLong, plan_.name)));
+    }
+    std::int64_t done = 0;
+    for (const sample_range& run : rows_.runs(range)) {
+      for (std::uint64_t begin = run.begin; begin < run.end; begin += rows_at_a_time) {
+        const auto rows =
+            TROUPE_TRY(plan_.table->read({begin, std::min(run.end, begin + rows_at_a_time)}, plan_.columns));
+        TROUPE_TRY(fill(rows, done, block));
+        done += static_cast<std::int64_t>(rows.lines.size());
+      }
+    }
+    return block;
+  }
+
+ private:
+  expected<void> fill(const table_rows& rows, std::int64_t done, sample_block& into) const {
+    for (const table_input& each : plan_.roles.inputs) {
+      const at::Tensor& tensor = into.inputs.at(each.name);
+      const std::int64_t from = done * numbers_in(plan_, each);
+      TROUPE_TRY(each.is_integer ? fill_input(plan_, each, rows, tensor.mutable_data_ptr<std::int64_t>() + from)
+                                 : fill_input(plan_, each, rows, tensor.mutable_data_ptr<float>() + from));
+    }
+    for (std::size_t i = 0; i < plan_.roles.labels.size(); ++i) {
+      const table_label& label = plan_.roles.labels[i];
+      const at::Tensor& tensor = into.labels.at(label.name);
+      const std::size_t at = plan_.place_of(label.column);
+      for (std::size_t row = 0; row < rows.lines.size(); ++row) {
+        const cell_place place{plan_.table->path(), rows.lines[row], label.column};
+        const table_cell& cell = rows.cells[at][row];
+        const auto to = done + static_cast<std::int64_t>(row);
+        if (label.is_target) {
+          TROUPE_TRY(read_cell(cell, 0, place, std::span<float>(tensor.mutable_data_ptr<float>() + to, 1)));
+          continue;
+        }
+        const auto found = cell ? plan_.classes[i].class_of(*cell) : std::nullopt;
+        if (!found) return changed(place);
+        tensor.mutable_data_ptr<std::int64_t>()[to] = *found;
+      }
+    }
+    return {};
+  }
+
+  table_plan plan_;
+  kept_rows rows_;
+};
+
+/// Looks at all rows: their values, and which of them are samples.
+class table_check {
+ public:
+  explicit table_check(table_plan& plan) : plan_(plan), rows_(plan.table->rows()) {}
+
+  expected<kept_rows> run() {
+    for (std::uint64_t begin = 0; begin < plan_.table->rows(); begin += rows_at_a_time) {
+      const sample_range range{begin, std::min(plan_.table->rows(), begin + rows_at_a_time)};
+      const table_rows rows = TROUPE_TRY(plan_.table->read(range, plan_.columns));
+      for (std::size_t row = 0; row < rows.lines.size(); ++row) TROUPE_TRY(check(rows, row));
+    }
+    if (rows_.size() == 0) {
+      return fail(error_code::data_empty, plan_.name, "all " + std::to_string(rows_.left_out()) + " rows are left out",
+                  "fill the empty cells, or name columns that have values");
+    }
+    for (table_classes& each : plan_.classes) {
+      if (plan_.roles.labels[static_cast<std::size_t>(&each - plan_.classes.data())].is_target) continue;
+      TROUPE_TRY(each.decide(plan_.table->path()));
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  expected<void> check(const table_rows& rows, std::size_t row) {
+    for (std::size_t at = 0; at < plan_.columns.size(); ++at) {
+      if (rows.cells[at][row] && !is_blank(*rows.cells[at][row])) continue;
+      if (plan_.roles.skips_empty) return leave_out(rows.first + row);
+      return fail(error_code::data_bad_format, table_place(plan_.table->path(), rows.lines[row], plan_.columns[at]),
+                  "there is no value", "fill it, or leave out such rows, with the option skip-empty");
+    }
+    if (plan_.roles.ignored) {
+      const std::string& label = *rows.cells[plan_.place_of(plan_.roles.labels.front().column)][row];
+      if (table_number<std::int64_t>(label) == plan_.roles.ignored) return leave_out(rows.first + row);
+    }
+    for (const table_input& input : plan_.roles.inputs) {
+      for (const std::string& column : input.columns) {
+        TROUPE_TRY(check_numbers(rows, row, plan_.place_of(column), input.is_integer, true));
+      }
+    }
+    for (std::size_t i = 0; i < plan_.roles.labels.size(); ++i) {
+      const table_label& label = plan_.roles.labels[i];
+      const std::size_t at = plan_.place_of(label.column);
+      if (label.is_target) {
+        TROUPE_TRY(check_numbers(rows, row, at, false, false));
+      } else {
+        TROUPE_TRY(plan_.classes[i].add(*rows.cells[at][row],
+                                        table_place(plan_.table->path(), rows.lines[row], label.column)));
+      }
+    }
+    return {};
+  }
+
+  expected<void> check_numbers(const table_rows& rows, std::size_t row, std::size_t at, bool is_integer,
+                               bool may_be_array) {
+    const cell_place place{plan_.table->path(), rows.lines[row], plan_.columns[at]};
+    std::int64_t& width = plan_.widths[at];
+    if (width < 0) width = may_be_array ? TROUPE_TRY(width_of_cell(*rows.cells[at][row], place)) : 0;
+    const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(1, width));
+    if (is_integer) {
+      integers_.resize(wide);
+      return read_cell(rows.cells[at][row], width, place, std::span<std::int64_t>(integers_));
+    }
+    reals_.resize(wide);
+    return read_cell(rows.cells[at][row], width, place, std::span<float>(reals_));
+  }
+
+  expected<void> leave_out(std::uint64_t row) {
+    if (rows_.left_out() == rows_left_out_max) {
+      return fail(error_code::data_bad_format, plan_.table->path(),
+                  "more than " + std::to_string(rows_left_out_max) + " rows are left out", "save the others alone");
+    }
+    rows_.leave_out(row);
+    return {};
+  }
+
+  table_plan& plan_;
+  kept_rows rows_;
+  std::vector<std::int64_t> integers_;
+  std::vector<float> reals_;
+};
+
+expected<data_set_ptr> make_table_set(table_source_ptr table, const data_request& request, const std::string& kind) {
+  table_plan plan{.name = kind + ":" + request.path() + request.options_text,
+                  .reading = request.options_text,
+                  .table = std::move(table),
+                  .roles = {},
+                  .columns = {},
+                  .widths = {},
+                  .classes = {}};
+  plan.roles = TROUPE_TRY(choose_columns(*plan.table, request));
+  plan.columns = columns_used(plan.roles);
+  plan.widths.assign(plan.columns.size(), -1);
+  plan.classes.assign(plan.roles.labels.size(), table_classes(plan.roles.classes));
+  kept_rows rows = TROUPE_TRY(table_check(plan).run());
+  return std::make_shared<const table_set>(std::move(plan), std::move(rows));
+}
+
+}  // namespace
+
+expected<data_set_ptr> open_csv(const data_request& request) {
+  return make_table_set(TROUPE_TRY(open_csv_table(request)), request, "csv");
+}
+
+expected<data_set_ptr> open_jsonl(const data_request& request) {
+  return make_table_set(TROUPE_TRY(open_jsonl_table(request)), request, "jsonl");
+}
+
+}  // namespace troupe

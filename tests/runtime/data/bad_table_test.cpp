@@ -1,0 +1,139 @@
+// Goal: no table crashes the reader or takes more memory than it may, and each mistake names file, line and column.
+// Method: hostile files, each with the words that its error must have.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sample_files.hpp"
+#include <troupe/data_set.hpp>
+
+namespace troupe {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::scratch_directory;
+
+struct bad_table {
+  const char* name;
+  const char* kind;
+  std::string content;
+  std::string options;
+  error_code code;
+  std::vector<std::string> words;
+};
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string all;
+  all.reserve(text.size() * times);
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+const auto format = error_code::data_bad_format;
+const auto label = error_code::data_label_out_of_range;
+const auto usage = error_code::value_out_of_range;
+
+std::vector<bad_table> bad_csv() {
+  return {
+      {"quote_not_closed", "csv", "x,label\n1,0\n\"2,1\n3,0\n", "", format, {"line 3, column 1", "not closed"}},
+      {"text_behind_quote", "csv", "x,label\n\"1\"2,0\n", "", format, {"line 2, column 1", "behind the quote"}},
+      {"nul", "csv", std::string("x,label\n1\0,0\n", 13), "", format, {"line 2, column 1", "NUL"}},
+      {"utf16", "csv", std::string("\xff\xfex\0,\0", 6), "", format, {"line 1, column 1", "UTF-8"}},
+      {"bad_utf8", "csv", "x,t,label\n1,a\xc3(,0\n", "", format, {"line 2, column 2", "UTF-8"}},
+      {"surrogate", "csv", "x,t,label\n1,\xed\xa0\x80,0\n", "", format, {"line 2, column 2"}},
+      {"overlong", "csv", "x,t,label\n1,\xc0\xaf,0\n", "", format, {"line 2, column 2"}},
+      {"two_columns_of_one_name", "csv", "x,x,label\n1,2,0\n", "", format, {"line 1, column 2", "second column"}},
+      {"column_without_name", "csv", "x,,label\n1,2,0\n", "", format, {"line 1, column 2", "no name"}},
+      {"too_many_cells", "csv", "x,label\n1,0\n1,0,3\n", "", format, {"line 3", "more than 2 cells"}},
+      {"too_few_cells", "csv", "x,label\n1,0\n\n1\n", "", format, {"line 4", "has 1 cells"}},
+      {"header_only", "csv", "x,label\n", "", error_code::data_empty, {"a header and no row"}},
+      {"blank", "csv", "\n\r\n\n", "", error_code::data_empty, {"no row"}},
+      {"empty", "csv", "", "", error_code::data_empty, {"empty"}},
+      {"too_large", "csv", "x,label\n1e999,0\n", "", format, {"line 2, column x", "1e999"}},
+      {"beyond_float32", "csv", "x,label\n1e39,0\n", "", format, {"line 2, column x"}},
+      {"nan", "csv", "x,label\n1,0\nnan,0\n", "", format, {"line 3, column x", "nan"}},
+      {"inf", "csv", "x,label\n-inf,0\n", "", format, {"line 2, column x"}},
+      {"hexadecimal", "csv", "x,label\n0x10,0\n", "", format, {"line 2, column x", "0x10"}},
+      {"two_numbers", "csv", "x,label\n1 2,0\n", "", format, {"line 2, column x"}},
+      {"decimal_comma", "csv", "x,label\n\"1,5\",0\n", "", format, {"line 2, column x", "1,5"}},
+      {"no_value", "csv", "x,label\n1,0\n,0\n", "", format, {"line 3, column x", "skip-empty"}},
+      {"quoted_no_value", "csv", "x,label\n\"\",0\n", "", format, {"line 2, column x", "skip-empty"}},
+      {"huge_label", "csv", "x,label\n1,99999999999999999999\n", "", label, {"line 2, column label"}},
+      {"label_beyond_int32", "csv", "x,label\n1,2147483647\n", "", label, {"line 2, column label"}},
+      {"negative_label", "csv", "x,label\n1,0\n1,-100\n", "", label, {"line 3, column label", "ignore=-100"}},
+      {"real_label", "csv", "x,label\n1,0.5\n", "", label, {"line 2, column label", "target=NAME"}},
+      {"unknown_class", "csv", "x,label\n1,cow\n", ",classes=cat+dog", label, {"line 2, column label", "cow"}},
+      {"no_such_label", "csv", "x,label\n1,0\n", ",label=lable", error_code::data_missing, {"write \"label\""}},
+      {"no_such_column", "csv", "x,label\n1,0\n", ",columns=y", error_code::data_missing, {"no column \"y\""}},
+      {"labels_alone", "csv", "label\n1\n", "", usage, {"all columns are labels"}},
+      {"long_separator", "csv", "x,label\n1,0\n", ",separator=ab", usage, {"separator"}},
+      {"all_left_out", "csv", "x,label\n,0\n", ",skip-empty", error_code::data_empty, {"left out"}},
+      {"wrong_separator", "csv", "x;label\n1;0\n", "", format, {"line 2, column x;label"}},
+      {"long_row", "csv", "x,label\n\"" + repeated("a\n", 9 << 20), "", format, {"line 2", "16777216 bytes"}},
+      {"many_columns", "csv", repeated("a,", 70000), "", format, {"line 1", "more than 65536 cells"}},
+  };
+}
+
+std::vector<bad_table> bad_jsonl() {
+  return {
+      {"deep", "jsonl", repeated("{\"a\":", 10000), "", format, {"line 1, column a", "nested more than 64"}},
+      {"deep_array", "jsonl", "{\"x\":1}\n{\"y\":" + repeated("[", 10000), "", format, {"line 2", "nested more"}},
+      {"no_object", "jsonl", "[1,2]\n", "", format, {"line 1", "no object"}},
+      {"scalar", "jsonl", "3\n", "", format, {"line 1", "no object"}},
+      {"half", "jsonl", "{\"x\":1}\n{\"x\":\n", "", format, {"line 2", "no JSON"}},
+      {"two_objects", "jsonl", "{\"x\":1}{\"x\":1}\n", "", format, {"line 1", "no JSON"}},
+      {"bad_bytes", "jsonl", "{\"x\":1,\"t\":\"\xff\"}\n", "", format, {"line 1", "no JSON"}},
+      {"raw_nul", "jsonl", std::string("{\"t\":\"\0\"}\n", 10), "", format, {"line 1", "no JSON"}},
+      {"escaped_nul", "jsonl", "{\"t\":\"\\u0000\"}\n", "", format, {"line 1, column t", "NUL"}},
+      {"lone_surrogate", "jsonl", "{\"t\":\"\\ud800\"}\n", "", format, {"line 1"}},
+      {"key_twice", "jsonl", "{\"x\":1}\n{\"x\":1,\"x\":2}\n", "", format, {"line 2, column x", "twice"}},
+      {"key_twice_at_first", "jsonl", "{\"x\":1,\"x\":2}\n", "", format, {"line 1, column x", "twice"}},
+      {"number_too_large", "jsonl", "{\"x\":1e999}\n", "", format, {"line 1", "too large"}},
+      {"not_a_number", "jsonl", "{\"x\":NaN}\n", "", format, {"line 1", "no JSON"}},
+      {"text", "jsonl", "{\"x\":\"red\"}\n", "", format, {"line 1, column x", "red"}},
+      {"null", "jsonl", "{\"x\":1}\n{\"x\":null}\n", "", format, {"line 2, column x", "no value"}},
+      {"no_key", "jsonl", "{\"x\":1}\n\n{\"y\":1}\n", "", format, {"line 3, column x", "no value"}},
+      {"other_length", "jsonl", "{\"v\":[1,2]}\n{\"v\":[1]}\n", "", format, {"line 2, column v", "expected 2 numbers"}},
+      {"array_in_array", "jsonl", "{\"v\":[[1,2]]}\n", "", format, {"line 1, column v"}},
+      {"empty_array", "jsonl", "{\"v\":[]}\n", "", format, {"line 1, column v", "without a number"}},
+      {"no_integer", "jsonl", "{\"v\":[1.5]}\n", ",inputs=v,integers=v", format, {"line 1, column v", "whole number"}},
+      {"huge_integer", "jsonl", "{\"v\":9223372036854775808}\n", ",inputs=v,integers=v", format, {"column v"}},
+      {"odd_name", "jsonl", "{\"a b\":1}\n", ",inputs=a b", usage, {"no name that an input"}},
+      {"long_line", "jsonl", "{\"x\":1}\n{\"x\":\"" + repeated("a", 17 << 20), "", format, {"line 2", "16777216"}},
+  };
+}
+
+TEST(bad_table, each_mistake_names_its_place) {
+  std::vector<bad_table> all = bad_csv();
+  for (const bad_table& each : bad_jsonl()) all.push_back(each);
+  for (const bad_table& each : all) {
+    SCOPED_TRACE(std::string(each.kind) + " " + each.name);
+    const scratch_directory dir;
+    const std::string path = dir.write("t", {each.content.begin(), each.content.end()});
+    const auto data = open_data(std::string(each.kind) + ":" + path + each.options);
+    ASSERT_FALSE(data);
+    EXPECT_EQ(data.error().code, each.code) << to_string(data.error());
+    for (const std::string& word : each.words) EXPECT_THAT(to_string(data.error()), HasSubstr(word));
+    EXPECT_FALSE(data.error().fix.empty());
+    EXPECT_LT(to_string(data.error()).size(), 700U + path.size() * 2);
+  }
+}
+
+TEST(bad_table, no_byte_can_be_changed_to_crash_the_reader) {
+  const scratch_directory dir;
+  const std::string csv = "a,\"b \"\"c\",label\r\n1,2.5,0\n\"3\",-4,1\n\"5\n\",6,0\n";
+  const std::string jsonl =
+      "{\"a\":[1,2],\"b\":{\"c\":-1e3},\"label\":\"x\\u00e4\"}\n{\"a\":[3,4],\"b\":{\"c\":0},\"label\":\"y\"}\n";
+  for (const auto& [kind, text] : {std::pair("csv", csv), std::pair("jsonl", jsonl)}) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      for (const char c : {'\0', '"', ',', '\n', '\xff', '[', '}', '9'}) {
+        std::string changed = text;
+        changed[at] = c;
+        const auto data = open_data(std::string(kind) + ":" + dir.write("t", {changed.begin(), changed.end()}));
+        if (data) EXPECT_TRUE((*data)->read({0, (*data)->size()})) << changed;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troupe
