@@ -22,7 +22,7 @@ std::string without_punctuation(std::string_view text) {
   return kept;
 }
 
-/// An article is a whole run of word characters, as \b on both sides of it asks.
+/// An article is a whole run of word characters: there is \b on both sides.
 std::string without_articles(std::string_view text) {
   std::string kept;
   kept.reserve(text.size());

@@ -8,7 +8,7 @@ namespace troupe {
 /// Edits and words of any number of pairs; they are added up.
 struct word_errors {
   std::uint64_t edits = 0;
-  /// Of the references.
+  /// In the references.
   std::uint64_t words = 0;
 
   /// edits / words, which may be above 1. The number of edits where there are no words.

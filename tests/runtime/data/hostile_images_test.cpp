@@ -12,6 +12,7 @@
 #include "../../support/peak_memory.hpp"
 #include "../../support/sanitized.hpp"
 #include "sample_files.hpp"
+#include "tar_writer.hpp"
 
 namespace troupe {
 namespace {
@@ -20,6 +21,8 @@ namespace fs = std::filesystem;
 using testing::bytes;
 using ::testing::HasSubstr;
 using testing::scratch_directory;
+using testing::tar_entry;
+using testing::tar_of;
 
 bytes text_bytes(const std::string& text) {
   return {text.begin(), text.end()};
@@ -27,49 +30,6 @@ bytes text_bytes(const std::string& text) {
 
 bytes picture() {
   return testing::read_file(testing::source_dir() / "tests/runtime/data/recorded/image_sets/folder/b cat/2.png");
-}
-
-struct tar_entry {
-  std::string name;
-  bytes content = {};
-  char type = '0';
-  /// The field as it stands, where it is a lie.
-  std::string size_field = {};
-  std::string link = {};
-};
-
-/// POSIX.1-1988 ustar, by hand.
-bytes tar_of(const std::vector<tar_entry>& entries, bool has_end = true) {
-  constexpr std::size_t block = 512;
-  bytes made;
-  for (const tar_entry& each : entries) {
-    std::string header(block, '\0');
-    const auto put = [&](std::size_t at, const std::string& text) { header.replace(at, text.size(), text); };
-    char size[13];
-    std::snprintf(size, sizeof size, "%011zo", each.content.size());
-    put(0, each.name.substr(0, 100));
-    put(100, "0000644");
-    put(108, "0000000");
-    put(116, "0000000");
-    put(124, each.size_field.empty() ? std::string(size) : each.size_field);
-    put(136, "00000000000");
-    put(148, "        ");
-    header[156] = each.type;
-    put(157, each.link);
-    put(257, std::string("ustar\0"
-                         "00",
-                         8));
-    unsigned sum = 0;
-    for (const char c : header) sum += static_cast<unsigned char>(c);
-    char checksum[8];
-    std::snprintf(checksum, sizeof checksum, "%06o", sum);
-    put(148, checksum);
-    made.insert(made.end(), header.begin(), header.end());
-    made.insert(made.end(), each.content.begin(), each.content.end());
-    made.resize((made.size() + block - 1) / block * block);
-  }
-  if (has_end) made.resize(made.size() + 2 * block);
-  return made;
 }
 
 struct hostile_case {
