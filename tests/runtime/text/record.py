@@ -4,7 +4,7 @@
     PYTHON tests/runtime/text/record.py recorded            the texts of corpus.py; makes the files in recorded/ anew
     PYTHON tests/runtime/text/record.py random FOLDER SEED COUNT  random texts, with the tokenizers of FOLDER
 
-Recorded with tokenizers 0.22.2 and sentencepiece 0.2.1. A line has the tokenizer (k), the text (t) and perhaps a second one (p),
+Recorded with tokenizers 0.22.2 and sentencepiece 0.2.3. A line has the tokenizer (k), the text (t) and perhaps a second one (p),
 how often the text is repeated (r), options (o), and the windows (w): ids, type ids, attention mask, special tokens
 mask, offsets in characters, sequence. Of a repeated text it has the number of tokens and a checksum of ids and offsets.
 """
