@@ -5,6 +5,7 @@
 #include <unicode/uchar.h>
 
 #include "messages/try.hpp"
+#include "runtime/text/charsmap.hpp"
 #include "runtime/text/normalizer.hpp"
 #include "runtime/text/tokenizer_part.hpp"
 
@@ -63,42 +64,6 @@ class cluster_end_finder {
   std::string_view text_;
 };
 
-/// A double array of the library Darts-clone, and the texts that it names, which end in zeros.
-class charsmap {
- public:
-  charsmap(std::vector<std::uint32_t> units, std::string texts) : units_(std::move(units)), texts_(std::move(texts)) {}
-
-  /// What stands for `part`: the first text that one of its beginnings has, as the package does it.
-  [[nodiscard]] std::optional<std::string_view> find(std::string_view part) const {
-    if (units_.empty()) return std::nullopt;
-    std::size_t node = offset(units_[0]);
-    for (const char c : part) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte == 0) return std::nullopt;
-      node ^= byte;
-      if (node >= units_.size() || (units_[node] & 0x800000FF) != byte) return std::nullopt;
-      const std::uint32_t unit = units_[node];
-      node ^= offset(unit);
-      if ((unit >> 8 & 1U) != 0) return text_at(node);
-    }
-    return std::nullopt;
-  }
-
- private:
-  static std::size_t offset(std::uint32_t unit) {
-    return static_cast<std::size_t>(unit >> 10) << ((unit & 1U << 9) >> 6);
-  }
-  [[nodiscard]] std::optional<std::string_view> text_at(std::size_t node) const {
-    if (node >= units_.size()) return std::nullopt;
-    const std::size_t at = units_[node] & 0x7FFFFFFF;
-    if (at >= texts_.size() || utf8::is_continuation(texts_[at])) return std::nullopt;
-    return std::string_view(texts_.c_str() + at);
-  }
-
-  std::vector<std::uint32_t> units_;
-  std::string texts_;
-};
-
 /// Holds the last character back: characters that are removed behind it belong to it. Those that are removed before
 /// the first one are forgotten, as the package does it.
 class held_writer {
@@ -133,7 +98,7 @@ class charsmap_normalizer : public normalizer {
     for (std::size_t at = 0; at < old.size();) {
       const std::size_t end = clusters.end_from(at);
       const std::string_view cluster = std::string_view(old).substr(at, end - at);
-      const auto whole = cluster.size() <= cluster_bytes_max ? map_.find(cluster) : std::nullopt;
+      const auto whole = cluster.size() <= cluster_bytes_max ? map_.first(cluster) : std::nullopt;
       if (whole) {
         put(cluster, *whole, out);
       } else {
@@ -150,7 +115,7 @@ class charsmap_normalizer : public normalizer {
       if (static_cast<unsigned char>(text[at]) >= 0x80) return false;
       const std::size_t length = text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n' ? 2 : 1;
       if (length == 2) return false;
-      const auto other = map_.find(std::string_view(text).substr(at, 1));
+      const auto other = map_.first(std::string_view(text).substr(at, 1));
       if (!other) continue;
       if (other->size() != 1 || static_cast<unsigned char>(other->front()) >= 0x80) return false;
       text[at] = other->front();
@@ -164,7 +129,7 @@ class charsmap_normalizer : public normalizer {
       const std::size_t start = at;
       const char32_t c = utf8::next(cluster, at);
       const std::string_view part = cluster.substr(start, at - start);
-      if (const auto other = map_.find(part)) {
+      if (const auto other = map_.first(part)) {
         put(part, *other, out);
       } else {
         out.put(c, 0);
@@ -191,17 +156,9 @@ class charsmap_normalizer : public normalizer {
 
 }  // namespace
 
-expected<std::unique_ptr<const normalizer>> make_charsmap_normalizer(std::string bytes, const std::string& where) {
-  const auto wrong = [&] { return unusable(where, "the table of characters (precompiled_charsmap) is damaged"); };
-  std::uint32_t size = 0;
-  if (bytes.size() < sizeof size) return wrong();
-  std::memcpy(&size, bytes.data(), sizeof size);
-  if (size > bytes.size() - sizeof size || size % 4 != 0) return wrong();
-  std::vector<std::uint32_t> units(size / 4);
-  if (size > 0) std::memcpy(units.data(), bytes.data() + sizeof size, size);
-  bytes.erase(0, sizeof size + size);
-  if (utf8::invalid_utf8_at(bytes) != std::string::npos) return wrong();
-  return std::make_unique<charsmap_normalizer>(charsmap(std::move(units), std::move(bytes)));
+expected<std::unique_ptr<const normalizer>> make_charsmap_normalizer(const std::string& bytes,
+                                                                     const std::string& where) {
+  return std::make_unique<charsmap_normalizer>(TROUPE_TRY(charsmap::from_bytes(bytes, where)));
 }
 
 }  // namespace troupe

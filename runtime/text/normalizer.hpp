@@ -37,6 +37,7 @@ std::unique_ptr<const normalizer> make_bert_normalizer(const bert_options& optio
 std::unique_ptr<const normalizer> make_nfc_normalizer();
 
 /// The table of replacements of a SentencePiece model, as bytes. E0308 where it is damaged.
-expected<std::unique_ptr<const normalizer>> make_charsmap_normalizer(std::string bytes, const std::string& where);
+expected<std::unique_ptr<const normalizer>> make_charsmap_normalizer(const std::string& bytes,
+                                                                     const std::string& where);
 
 }  // namespace troupe

@@ -200,9 +200,9 @@ made_normalizer read_charsmap(const json_part& part) {
   TROUPE_TRY(check_members(part, "Precompiled", {"precompiled_charsmap"}));
   const json_part map = TROUPE_TRY(part.at("precompiled_charsmap"));
   const std::string text = TROUPE_TRY(map.text());
-  auto bytes = from_base64(text);
+  const auto bytes = from_base64(text);
   if (!bytes) return map.wrong("is no base64");
-  return make_charsmap_normalizer(std::move(*bytes), part.where());
+  return make_charsmap_normalizer(*bytes, part.where());
 }
 
 made_normalizer read_with_options(const json_part& part, const std::string& type) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -95,11 +96,12 @@ class prefix_finder {
 class unigram_model : public token_model {
  public:
   unigram_model(token_table all, std::vector<double> scores, std::optional<token_table::row> unknown,
-                bool has_byte_fallback)
+                bool has_byte_fallback, bool adds_in_float)
       : token_model(std::move(all)),
         scores_(std::move(scores)),
         unknown_(unknown.value_or(token_table::none)),
         has_byte_fallback_(has_byte_fallback),
+        adds_in_float_(adds_in_float),
         finder_(table()) {
     double least = std::numeric_limits<double>::infinity();
     for (const double score : scores_) least = score < least ? score : least;
@@ -142,6 +144,10 @@ class unigram_model : public token_model {
   };
   static constexpr std::uint32_t no_begin = 0xFFFFFFFF;
 
+  [[nodiscard]] double sum(double a, double b) const noexcept {
+    return adds_in_float_ ? static_cast<double>(static_cast<float>(a) + static_cast<float>(b)) : a + b;
+  }
+
   bool find_best(std::string_view word, std::vector<node>& best) const {
     best.assign(word.size() + 1, {});
     for (std::size_t at = 0; at < word.size();) {
@@ -153,14 +159,16 @@ class unigram_model : public token_model {
         if (there.begin == no_begin || score > there.score) there = {score, static_cast<std::uint32_t>(at), row};
       };
       finder_.find(word, at, [&](token_table::row row, std::size_t end) {
-        offer(row, end, scores_[row] + score_here);
+        // No text has a token without a score.
+        if (std::isnan(scores_[row])) return;
+        offer(row, end, sum(scores_[row], score_here));
         has_single = has_single || end == behind;
       });
       if (!has_single) {
         if (unknown_ == token_table::none &&
             (best[behind].begin == no_begin || unknown_score_ + score_here > best[behind].score))
           return false;
-        offer(unknown_, behind, unknown_score_ + score_here);
+        offer(unknown_, behind, sum(unknown_score_, score_here));
       }
       at = behind;
     }
@@ -190,6 +198,7 @@ class unigram_model : public token_model {
   std::vector<double> scores_;
   token_table::row unknown_;
   bool has_byte_fallback_;
+  bool adds_in_float_;
   prefix_finder finder_;
   double unknown_score_ = 0;
   std::array<token_table::row, 256> fallbacks_{};
@@ -198,8 +207,10 @@ class unigram_model : public token_model {
 }  // namespace
 
 std::unique_ptr<const token_model> make_unigram(token_table table, std::vector<double> scores,
-                                                std::optional<token_table::row> unknown, bool has_byte_fallback) {
-  return std::make_unique<unigram_model>(std::move(table), std::move(scores), unknown, has_byte_fallback);
+                                                std::optional<token_table::row> unknown, bool has_byte_fallback,
+                                                bool adds_in_float) {
+  return std::make_unique<unigram_model>(std::move(table), std::move(scores), unknown, has_byte_fallback,
+                                         adds_in_float);
 }
 
 }  // namespace troupe
