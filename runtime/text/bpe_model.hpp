@@ -50,9 +50,9 @@ class merge_table {
 };
 
 struct bpe_options {
-  std::optional<std::string> unknown;
-  std::string prefix;  ///< of characters behind the first one
-  std::string suffix;  ///< of the last character
+  std::optional<std::string> unknown = {};
+  std::string prefix = {};  ///< of characters behind the first one
+  std::string suffix = {};  ///< of the last character
   bool fuses_unknown = false;
   bool has_byte_fallback = false;
   /// A word that is a token is not cut.

@@ -55,8 +55,8 @@ class vocabulary_files : public ::testing::Test {
     ASSERT_TRUE(wanted != nullptr && made != nullptr);
     for (const char* text : {"The quick brown fox, isn't it?", "caf\xC3\xA9 \xE6\x95\x8F\xE6\x8D\xB7 <mask> [MASK] x",
                              "a  b\n\nc 123 ", ""}) {
-      EXPECT_EQ(made->encode(text), wanted->encode(text)) << text;
-      EXPECT_EQ(made->encode_pair(text, "and so on"), wanted->encode_pair(text, "and so on")) << text;
+      EXPECT_EQ(*made->encode(text), *wanted->encode(text)) << text;
+      EXPECT_EQ(*made->encode_pair(text, "and so on"), *wanted->encode_pair(text, "and so on")) << text;
     }
     EXPECT_EQ(made->vocabulary_size(), wanted->vocabulary_size());
   }
