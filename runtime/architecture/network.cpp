@@ -110,6 +110,7 @@ tensor_value network::if_given(tensor_value input, const std::function<tensor_va
 }
 
 operator_graph network::finish() {
+  made_.weights.leave_out(weights_.left_out());
   made_.graph->lint();
   return std::move(made_);
 }

@@ -5,6 +5,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include "runtime/weights/name_prefixes.hpp"
+
 namespace troupe {
 namespace {
 
@@ -86,6 +88,7 @@ at::Tensor weight_reader::take(const std::string& name, at::IntArrayRef sizes) {
   } else {
     taken = without_memory(sizes, floating_);
     if (found == nullptr) {
+      missing_names_.push_back(in_file(name));
       missing_.push_back(in_file(name) + " " + text_of(sizes));
     } else {
       other_sizes_.push_back(in_file(name) + " has " + text_of(found->sizes()) + " and not " + text_of(sizes));
@@ -103,9 +106,7 @@ std::optional<std::vector<std::int64_t>> weight_reader::sizes_of(const std::stri
 std::vector<std::string> weight_reader::unexpected() const {
   std::vector<std::string> names;
   for (const std::string& name : order_) {
-    const bool is_ignored = std::ranges::any_of(ignored_, [&](const auto& end) { return name.ends_with(end); }) ||
-                            std::ranges::any_of(ignored_modules_, [&](const auto& in) { return name.starts_with(in); });
-    if (!is_ignored && !taken_.contains(name)) names.push_back(name);
+    if (!left_out_.has(name) && !taken_.contains(name)) names.push_back(name);
   }
   return names;
 }
@@ -123,6 +124,9 @@ expected<void> weight_reader::finish(bool strict) const {
   std::string cause = "the weights do not fit the architecture";
   for (const std::string& each : findings) cause += "; " + each;
   const bool is_only_extra = missing_.empty() && other_sizes_.empty();
+  if (const auto prefix = find_other_prefix(missing_names_, order_)) {
+    return fail(error_code::weights_do_not_fit, file_, cause, fix_of_prefix(*prefix));
+  }
   return fail(error_code::weights_do_not_fit, file_, cause,
               is_only_extra ? "add --not-strict if the model needs none of them"
                             : "give the architecture (--arch, or config.json) that these weights were trained in");

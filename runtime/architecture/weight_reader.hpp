@@ -10,6 +10,7 @@
 #include <c10/core/ScalarType.h>
 #include <c10/util/ArrayRef.h>
 
+#include "runtime/graph/graph_weights.hpp"
 #include <troupe/error.hpp>
 #include <troupe/weights.hpp>
 
@@ -37,9 +38,12 @@ class weight_reader {
   /// The sizes that the file has for a name, for what no configuration says, such as the number of classes.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> sizes_of(const std::string& name) const;
   /// A tensor of the file that the model does not need, by the end of its name: "num_batches_tracked".
-  void ignore(std::string end) { ignored_.push_back(std::move(end)); }
+  void ignore(std::string end) { left_out_.ends.push_back(std::move(end)); }
   /// Tensors of the file in a module that the model does not have: "cls.".
-  void ignore_module(std::string prefix) { ignored_modules_.push_back(std::move(prefix)); }
+  void ignore_module(std::string prefix) { left_out_.modules.push_back(std::move(prefix)); }
+
+  /// What ignore() and ignore_module() were told.
+  [[nodiscard]] const names_left_out& left_out() const noexcept { return left_out_; }
 
   /// E0218 lists the names that are missing, those of other sizes, and, if `strict`, those that nothing has taken.
   [[nodiscard]] expected<void> finish(bool strict) const;
@@ -57,9 +61,10 @@ class weight_reader {
   std::string taken_off_;
   /// See set_whole(); empty where the file lacks it.
   std::string put_on_;
-  std::vector<std::string> ignored_;
-  std::vector<std::string> ignored_modules_;
+  names_left_out left_out_;
   std::unordered_map<std::string, at::Tensor> taken_;
+  /// Names alone, and with their sizes.
+  std::vector<std::string> missing_names_;
   std::vector<std::string> missing_;
   std::vector<std::string> other_sizes_;
 };

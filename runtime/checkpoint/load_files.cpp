@@ -46,6 +46,7 @@ bool is_step_count(const std::string& name) {
 }
 
 struct findings {
+  std::vector<std::string> missing_names;
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
   std::vector<std::string> other_sizes;
@@ -72,7 +73,11 @@ class fitting {
   }
 
   expected<state_dict> fit(const state_dict& given, bool strict, const std::string& where) {
-    for (const named_tensor& each : given) given_.emplace(each.name, &each.tensor);
+    std::vector<std::string> names;
+    for (const named_tensor& each : given) {
+      given_.emplace(each.name, &each.tensor);
+      names.push_back(each.name);
+    }
     state_dict made;
     std::unordered_map<const c10::TensorImpl*, at::Tensor> values;
     for (const graph_weight& each : model_) {
@@ -80,10 +85,14 @@ class fitting {
       if (is_new) value->second = value_of(each);
       made.push_back({each.name, value->second});
     }
-    if (strict) find_unexpected(given);
-    if (!strict) found_.missing.clear();
+    const bool fits_nothing = !given.empty() && count_ == 0;
+    if (strict || fits_nothing) find_unexpected(given);
+    if (!strict && !fits_nothing) found_.missing.clear();
     if (found_.empty()) return made;
-    const bool is_only_strict = found_.other_sizes.empty() && strict;
+    if (const auto prefix = find_other_prefix(found_.missing_names, names)) {
+      return fail(error_code::weights_do_not_fit, where, found_.text(), fix_of_prefix(*prefix));
+    }
+    const bool is_only_strict = found_.other_sizes.empty() && strict && !fits_nothing;
     return fail(error_code::weights_do_not_fit, where, found_.text(),
                 is_only_strict
                     ? "give the weights of this model, or add --not-strict (strict = false) if it shall keep its own"
@@ -95,9 +104,11 @@ class fitting {
     const auto found = given_of(weight);
     if (found == nullptr) {
       if (is_step_count(weight.name)) return weight.tensor;
+      found_.missing_names.push_back(weight.name);
       found_.missing.push_back(in_layer(weight.name) + " " + text_of(weight.tensor.sizes()));
       return weight.tensor;
     }
+    ++count_;
     if (found->sizes() != weight.tensor.sizes()) {
       found_.other_sizes.push_back(in_layer(weight.name) + " has " + text_of(found->sizes()) + " and not " +
                                    text_of(weight.tensor.sizes()));
@@ -119,7 +130,8 @@ class fitting {
 
   void find_unexpected(const state_dict& given) {
     for (const named_tensor& each : given) {
-      if (model_.find(each.name) == nullptr && !is_step_count(each.name)) found_.unexpected.push_back(each.name);
+      const bool is_known = model_.find(each.name) != nullptr || model_.left_out().has(each.name);
+      if (!is_known && !is_step_count(each.name)) found_.unexpected.push_back(each.name);
     }
   }
 
@@ -132,6 +144,8 @@ class fitting {
   std::unordered_map<std::string, const std::string*> titles_;
   std::unordered_map<std::string, const at::Tensor*> given_;
   findings found_;
+  /// Weights of the model that are among those given.
+  std::size_t count_ = 0;
 };
 
 }  // namespace

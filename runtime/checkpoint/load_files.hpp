@@ -28,10 +28,9 @@ expected<state_dict> by_model_names(const tag_folder& from, std::vector<layer_st
                                     const std::vector<layer_names>& model);
 
 /// What load_state_dict() does with a model: all weights of the model's table, in its order, in the model's types and
-/// strides. A
-/// weight with several names has the value of the first that `given` has. Those that `given` lacks keep their values
-/// where it is not `strict`. E0218 lists all that is missing or unexpected (strict) or of another size, with the
-/// layer's number and name.
+/// strides. A weight with several names has the value of the first that `given` has. Those that `given` lacks keep
+/// their values where it is not `strict`, unless `given` has none of them at all. E0218 lists all that is missing or
+/// unexpected or of another size, with the layer's number and name.
 expected<state_dict> fitted_state(const graph_weights& model, const std::vector<layer_names>& layers,
                                   const state_dict& given, bool strict, const std::string& where);
 /// A copy of the model with the values of fitted_state().

@@ -1,8 +1,14 @@
 #include "runtime/graph/graph_weights.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
+
+bool names_left_out::has(const std::string& name) const {
+  return std::ranges::any_of(ends, [&](const std::string& end) { return name.ends_with(end); }) ||
+         std::ranges::any_of(modules, [&](const std::string& module) { return name.starts_with(module); });
+}
 
 void graph_weights::add(std::string name, at::Tensor tensor, weight_kind kind) {
   by_tensor_.try_emplace(tensor.unsafeGetTensorImpl(), all_.size());

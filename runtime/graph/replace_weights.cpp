@@ -59,6 +59,7 @@ operator_graph replace_weights(const operator_graph& model,
   operator_graph made = model;
   made.graph = model.graph->copy();
   made.weights = {};
+  made.weights.leave_out(model.weights.left_out());
   tensor_map others;
   for (const graph_weight& each : model.weights) {
     const auto [other, is_new] = others.try_emplace(each.tensor.unsafeGetTensorImpl());

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/checkpoint/load_files.hpp"
 #include "runtime/graph/bind_inputs.hpp"
 #include "runtime/graph/graph_code.hpp"
 #include "runtime/graph/layered_graph.hpp"
@@ -141,6 +142,36 @@ TEST_P(configured_architectures, need_no_mask_where_nothing_is_masked) {
   recorded["inputs"]["attention_mask"] = std::vector<std::vector<int>>(3, std::vector<int>(7, 1));
   const auto with = run();
   for (std::size_t i = 0; i < without.size(); ++i) EXPECT_TRUE(at::equal(with[i], without[i]));
+}
+
+/// As a file of transformers has them: what creation takes, a later load takes, too.
+TEST(weights_that_an_architecture_leaves_out, are_not_unexpected_when_they_are_loaded_later) {
+  struct row {
+    std::string model;
+    std::vector<std::string> beside;
+  };
+  const std::vector<row> rows = {
+      {"bert_masked", {"bert.embeddings.position_ids", "cls.predictions.decoder.bias", "cls.seq_relationship.weight"}},
+      {"bert_answer", {"bert.embeddings.position_ids", "cls.predictions.bias", "bert.pooler.dense.weight"}},
+      {"gpt2_head", {"transformer.h.0.attn.bias", "transformer.h.0.attn.masked_bias"}}};
+  for (const row& each : rows) {
+    SCOPED_TRACE(each.model);
+    const nlohmann::json recorded = read_recorded_json(each.model);
+    state_dict weights = formula_weights(recorded["weights"]);
+    const auto has = [&](const std::string& name) {
+      return std::ranges::any_of(weights, [&](const named_tensor& one) { return one.name == name; });
+    };
+    for (const std::string& name : each.beside) {
+      if (!has(name)) weights.push_back({name, at::ones({2})});
+    }
+    const auto model = build(recorded["config"], weights);
+    ASSERT_TRUE(model) << to_string(model.error());
+    const auto copied = with_values(*model, *fitted_state(model->weights, {}, weights, true, "first"));
+    const auto again = fitted_state(copied.weights, {}, weights, true, "later");
+    EXPECT_TRUE(again) << to_string(again.error());
+    weights.push_back({"other", at::ones({2})});
+    EXPECT_FALSE(fitted_state(copied.weights, {}, weights, true, "later"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(recorded, configured_architectures,
