@@ -30,8 +30,8 @@ inline constexpr std::array input = {
     error_explanation{
         error_code::missing_flag, exit_status::usage, "required flag is missing",
         "The command cannot start without a value that was given neither on the command line, nor in a "
-        "TROUPE_* variable, nor in the config file. `troupe eval` needs at least --model and --data. Add the "
-        "flag that the message names."},
+        "TROUPE_* variable, nor in the config file. `troupe eval` needs --data, and --model or both of --arch "
+        "and --weights. Add the flag that the message names."},
     error_explanation{
         error_code::more_stages_than_layers, exit_status::usage, "more stages than layers",
         "Every stage of a pipeline runs at least one layer, so a model cannot be cut into more stages than it "
@@ -64,10 +64,12 @@ inline constexpr std::array input = {
         error_code::model_missing, exit_status::bad_input, "model file does not exist",
         "There is nothing at the path given as the model. Relative paths are taken from the directory the "
         "program was started in. Check the spelling, or give an absolute path."},
-    error_explanation{error_code::model_is_directory, exit_status::bad_input, "model path is a directory",
-                      "The model has to be one file, and the path names a directory. Saved checkpoints are often a "
-                      "directory with the "
-                      "file inside. Give the path of the .pt2 or .pt file itself."},
+    error_explanation{
+        error_code::model_is_directory, exit_status::bad_input, "model path is a directory",
+        "The path names a directory without config.json. A directory is a model if it has the config.json "
+        "of Hugging Face's transformers and the weights (docs/weights.md). Otherwise a model is one "
+        "file: give the path of the .pt2 or .pt file itself. Weights alone, and the directory of a "
+        "checkpoint, are given with --weights."},
     error_explanation{
         error_code::model_truncated, exit_status::bad_input, "model file is truncated",
         "The file starts as the archive of a model but its end is missing, so it cannot be opened. A download or "

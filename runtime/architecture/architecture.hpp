@@ -42,8 +42,8 @@ struct sentence_embedding {
 /// `config_file` stands for the configuration in errors. With `embedding`, the model has the output sentence_embedding
 /// beside its last_hidden_state.
 ///
-/// Errors: those of build_named(), E0219 for a value of the configuration that is not supported or an `embedding` of a
-/// class without last_hidden_state, and E0210 for a configuration that lacks a value or has one of another type.
+/// Errors: those of build_named(), E0219 for a configuration that names no class or several, a value that is not
+/// supported or an `embedding` of a class without last_hidden_state, and E0210 for a value of another type.
 expected<operator_graph> build_configured(const json_part& config, const std::string& file, const state_dict& weights,
                                           bool strict,
                                           const std::optional<sentence_embedding>& embedding = std::nullopt);

@@ -1,8 +1,11 @@
 #include "runtime/architecture/read_built_in.hpp"
 
+#include <system_error>
+
 #include "messages/try.hpp"
 #include "runtime/architecture/architecture.hpp"
 #include "runtime/architecture/model_folder.hpp"
+#include "runtime/architecture/no_model_folder.hpp"
 #include "runtime/checkpoint/load_files.hpp"
 
 namespace troupe {
@@ -12,6 +15,24 @@ namespace fs = std::filesystem;
 
 file_locator or_as_named(const file_locator& locate) {
   return locate ? locate : [](const fs::path& path) { return path; };
+}
+
+expected<void> check_has_config(const model_with_weights& what, const file_locator& locate) {
+  if (is_model_folder(what.weights, locate)) return {};
+  std::error_code problem;
+  const auto kind = fs::status(locate(what.weights), problem).type();
+  if (kind == fs::file_type::not_found) {
+    return fail(error_code::model_missing, what.weights, "there is no such file or folder",
+                "check the path; a relative one starts at " + fs::current_path(problem).string());
+  }
+  if (kind == fs::file_type::directory) return no_model_in(what.weights);
+  if (what.not_strict) {
+    return fail(error_code::flags_contradict, "--not-strict", "no weights are given beside " + what.weights,
+                "leave it out, or add --weights FILE");
+  }
+  return fail(error_code::model_missing, what.weights,
+              "it is no folder with a config.json, which says the architecture",
+              "give the folder that has config.json beside the weights, or name an architecture with --arch");
 }
 
 }  // namespace
@@ -34,6 +55,7 @@ expected<operator_graph> read_built_in(const model_with_weights& what, const fil
     const auto weights = TROUPE_TRY(load_weights(what.weights, locate));
     return build_named(what.arch, what.weights, weights, !what.not_strict);
   }
+  TROUPE_TRY(check_has_config(what, locate));
   const model_folder folder(what.weights, locate);
   const nlohmann::json document = TROUPE_TRY(folder.config());
   const auto embedding = TROUPE_TRY(folder.embedding());

@@ -17,9 +17,15 @@ namespace {
 constexpr std::size_t head_bytes = 512;
 
 std::string guess_content(std::string_view head) {
-  if (const auto look = look_alike_of(head); !look.empty()) return "it looks like " + std::string(look);
+  if (const auto* look = look_alike_of(head)) return "it looks like " + std::string(look->name);
   if (is_safetensors(head)) return "it looks like a safetensors file";
   return "a model is a zip file (.pt2 or .pt), and this is none";
+}
+
+std::string fix_of_content(std::string_view head) {
+  const auto* look = look_alike_of(head);
+  if (look != nullptr && !look->fix.empty()) return std::string(look->fix);
+  return is_safetensors(head) ? weights_fix : export_fix;
 }
 
 expected<void> check_head(std::string_view head, const std::string& where) {
@@ -36,7 +42,7 @@ expected<void> check_head(std::string_view head, const std::string& where) {
   }
   if (is_zip_file(head)) return {};
   return fail(error_code::model_not_torchscript, where, "the file is no model: " + guess_content(head),
-              is_safetensors(head) ? weights_fix : export_fix);
+              fix_of_content(head));
 }
 
 expected<void> check_path(const std::filesystem::path& file) {

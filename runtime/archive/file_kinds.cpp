@@ -12,21 +12,18 @@ using std::string_view_literals::operator""sv;
 constexpr auto tar_magic = "ustar"sv;
 constexpr std::size_t tar_magic_offset = 257;
 
-struct look_alike {
-  std::string_view start;
-  std::string_view name;
-};
+constexpr auto page_fix = "download the file itself again: a page, perhaps of a login or an error, was saved as it"sv;
 constexpr std::array look_alikes{
-    look_alike{"\x1f\x8b"sv, "a gzip file"},
-    look_alike{"\x89HDF"sv, "an HDF5 file"},
-    look_alike{"GGUF"sv, "a GGUF file"},
-    look_alike{"\x93NUMPY"sv, "a NumPy array"},
-    look_alike{"\x28\xb5\x2f\xfd"sv, "a zstd file"},
-    look_alike{"<"sv, "an HTML or XML page"},
-    look_alike{"BZh"sv, "a bzip2 file"},
+    look_alike{"\x1f\x8b"sv, "a gzip file", "unpack it with gunzip, or with tar -xzf if it is a .tar.gz"},
+    look_alike{"\x89HDF"sv, "an HDF5 file", ""},
+    look_alike{"GGUF"sv, "a GGUF file", ""},
+    look_alike{"\x93NUMPY"sv, "a NumPy array", ""},
+    look_alike{"\x28\xb5\x2f\xfd"sv, "a zstd file", "unpack it with unzstd"},
+    look_alike{"<"sv, "an HTML or XML page", page_fix},
+    look_alike{"BZh"sv, "a bzip2 file", "unpack it with bunzip2"},
     look_alike{"\x7f"
                "ELF"sv,
-               "a program or shared library"},
+               "a program or shared library", ""},
 };
 
 }  // namespace
@@ -54,9 +51,11 @@ bool is_lfs_pointer(std::string_view head) {
   return head.starts_with("version https://git-lfs");
 }
 
-std::string_view look_alike_of(std::string_view head) {
+const look_alike* look_alike_of(std::string_view head) {
+  const std::size_t text = head.find_first_not_of(" \t\r\n"sv);  // pages may begin with empty lines
+  if (text != std::string_view::npos && head[text] == '<') head.remove_prefix(text);
   const auto* found = std::ranges::find_if(look_alikes, [&](const look_alike& a) { return head.starts_with(a.start); });
-  return found == look_alikes.end() ? std::string_view() : found->name;
+  return found == look_alikes.end() ? nullptr : found;
 }
 
 }  // namespace troupe

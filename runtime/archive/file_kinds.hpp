@@ -16,8 +16,14 @@ bool is_tar_file(std::string_view head);
 /// The text that git-lfs keeps in place of a file.
 bool is_lfs_pointer(std::string_view head);
 
-/// "a gzip file", "a NumPy array", "an HTML or XML page", for files that are mistaken for a model; empty for none of
-/// them.
-std::string_view look_alike_of(std::string_view head);
+/// A file that is mistaken for a model or for weights.
+struct look_alike {
+  std::string_view start;
+  std::string_view name;  ///< "a gzip file"
+  std::string_view fix;   ///< empty where no more is known than that the file is another one
+};
+
+/// Null for none that is known.
+const look_alike* look_alike_of(std::string_view head);
 
 }  // namespace troupe

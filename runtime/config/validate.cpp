@@ -86,7 +86,15 @@ expected<void> check_model_given(const resolved_options& resolved) {
                 "leave out --model or --arch");
   }
   if (!options.arch.empty()) return check_present(options.weights, "weights");
-  return check_present(options.model, "model");
+  if (!options.model.empty()) return {};
+  const std::string flag = flag_name(*find_option("model"));
+  if (options.weights.empty()) {
+    return fail(error_code::missing_flag, flag, "no model is given",
+                "add --model FILE, or --arch NAME and --weights FILE");
+  }
+  return fail(error_code::missing_flag, flag, "weights are given, and no model for them",
+              "add --arch NAME for an architecture that is built in, or --model FILE for an exported model; where the "
+              "weights have a config.json beside them, give that folder alone: --model FOLDER");
 }
 
 }  // namespace troupe

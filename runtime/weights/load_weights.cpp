@@ -26,12 +26,48 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, problem);
 }
 
+/// Files that may have weights, by their names.
+std::vector<fs::path> weights_beside(const fs::path& folder) {
+  constexpr std::array<std::string_view, 6> ends{".safetensors", ".bin", ".pt", ".pth", ".th", ".ckpt"};
+  constexpr std::size_t looked_at_max = 1000;
+  std::vector<fs::path> found;
+  std::error_code problem;
+  fs::directory_iterator at(folder, problem);
+  for (std::size_t i = 0; !problem && i < looked_at_max && at != fs::directory_iterator(); ++i) {
+    const bool is_named_so = std::ranges::find(ends, at->path().extension().string()) != ends.end();
+    if (is_named_so && is_file(at->path())) found.push_back(at->path().filename());
+    at.increment(problem);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
 /// The first of these files that the folder has; empty for none.
 fs::path file_in(const fs::path& folder, const file_locator& locate) {
   for (const std::string_view name : folder_files) {
     if (is_file(locate(folder / name))) return folder / name;
   }
   return {};
+}
+
+/// What to do about a folder that has none of folder_files.
+std::string fix_of_folder(const fs::path& folder) {
+  const auto beside = weights_beside(folder);
+  for (const std::string_view name : folder_files) {
+    std::error_code problem;
+    if (!fs::is_directory(folder / name, problem)) continue;
+    return "put the file in the place of the directory " + (folder / name).string();
+  }
+  if (!is_file(folder / "config.json")) {
+    if (beside.empty()) return "give the file that has the weights, or its folder";
+    return "name the file itself: " + (folder / beside.front()).string();
+  }
+  const bool is_whole =
+      beside.size() == 1 && (beside.front().extension() == ".safetensors" || beside.front().extension() == ".bin");
+  if (!is_whole)
+    return "download the weights, model.safetensors, into the folder, and their index if they are in several files";
+  const std::string name = beside.front().extension() == ".bin" ? "pytorch_model.bin" : "model.safetensors";
+  return "rename " + (folder / beside.front()).string() + " to " + name;
 }
 
 /// The file that holds the weights, or their index.
@@ -42,8 +78,8 @@ expected<fs::path> main_file(const fs::path& given, const file_locator& locate) 
   if (!found.empty() || !fs::is_directory(given, problem)) return found.empty() ? given : found;
   std::string names;
   for (const std::string_view name : folder_files) names += (names.empty() ? "" : ", ") + std::string(name);
-  return fail(error_code::model_not_torchscript, given.string(), "the folder has no weights: none of " + names,
-              "name the file with the weights itself");
+  return fail(error_code::model_not_torchscript, given.string(),
+              "the folder has no weights: none of the files " + names, fix_of_folder(given));
 }
 
 bool is_index(std::string_view bytes) {
@@ -71,12 +107,15 @@ tl::unexpected<error> unknown(const weights_reading& reading) {
                   "load it in Python and save it again: torch.save(torch.load(FILE, weights_only=False), "
                   "\"weights.pt\"), if you trust it as you would trust a program");
   }
-  const std::string_view look = look_alike_of(bytes);
+  const look_alike* const look = look_alike_of(bytes);
+  const bool has_fix = look != nullptr && !look->fix.empty();
   return refuse(error_code::model_not_torchscript,
                 "the file has no weights: it is neither a safetensors file nor one of torch.save" +
-                    (look.empty() ? std::string() : ", and looks like " + std::string(look)),
-                "save the weights in Python: safetensors.torch.save_file(model.state_dict(), \"model.safetensors\") or "
-                "torch.save(model.state_dict(), \"weights.pt\")");
+                    (look == nullptr ? std::string() : ", and looks like " + std::string(look->name)),
+                has_fix ? std::string(look->fix)
+                        : "download it again if it was downloaded; else save the weights in Python: "
+                          "safetensors.torch.save_file(model.state_dict(), \"model.safetensors\") or "
+                          "torch.save(model.state_dict(), \"weights.pt\")");
 }
 
 /// A file that holds tensors itself; names as in the file.

@@ -26,6 +26,9 @@ inline void copy_file(const scratch& directory, const std::string& from, const s
 std::vector<followed_fix> usage_fixes();
 /// E02xx.
 std::vector<followed_fix> model_fixes();
+/// Of weights and of folders.
+std::vector<followed_fix> weights_fixes();
+void make_folders_to_mend(const scratch& directory);
 /// All others.
 std::vector<followed_fix> file_fixes();
 

@@ -11,11 +11,13 @@ void make_files_to_mend(const scratch& directory) {
   std::string flipped = file_content(directory.path() / "good.pt");
   flipped[flipped.size() / 2] ^= 1;
   directory.write("flipped.pt", flipped);
+  make_folders_to_mend(directory);
 }
 
 std::vector<followed_fix> followed_fixes() {
   std::vector<followed_fix> all = usage_fixes();
-  for (const auto& part : {model_fixes(), file_fixes()}) all.insert(all.end(), part.begin(), part.end());
+  for (const auto& part : {model_fixes(), weights_fixes(), file_fixes()})
+    all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

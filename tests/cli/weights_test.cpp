@@ -164,6 +164,21 @@ TEST(other_weights, come_from_the_folder_of_a_checkpoint_by_its_latest_or_anothe
   EXPECT_THAT(other.err, HasSubstr("E0201"));
 }
 
+TEST(other_weights, of_a_checkpoint_are_cast_as_those_of_a_file) {
+  const scratch directory;
+  write_checkpoint(directory, "step1", published_for_export());
+  directory.write("saved/latest", "step1");
+  const words limit = {"--limit", "200"};
+  const json single = metrics_of(exported + limit);
+  const words cast = limit + words{"--dtype", "bfloat16"};
+  const json of_file = metrics_of(exported + words{"--weights", cifar("resnet20_dict.pt")} + cast);
+  EXPECT_NE(of_file, single);
+  EXPECT_NEAR(of_file["accuracy"]["correct"].get<double>(), single["accuracy"]["correct"].get<double>(), 4);
+  for (const words& layout : {words{}, words{"--stages", "3", "--processes"}}) {
+    EXPECT_EQ(metrics_of(exported + words{"--weights", "saved"} + cast + layout, &directory), of_file);
+  }
+}
+
 TEST(weights_left_over, are_refused_by_name_and_taken_where_that_is_asked_for) {
   for (const auto& [model, dict] : models) {
     state_dict more = dict();
@@ -197,6 +212,30 @@ TEST(weights_that_are_missing, stay_as_they_are_in_an_exported_model_only) {
   EXPECT_THAT(refused.err, HasSubstr("1 missing: linear.bias [10]\n"));
 }
 
+/// Each name with a prefix.
+state_dict within(const std::string& prefix, state_dict dict) {
+  for (named_tensor& each : dict) each.name.insert(0, prefix);
+  return dict;
+}
+
+TEST(weights_of_which_no_name_fits, are_refused_also_where_not_strict) {
+  const scratch directory;
+  for (const auto& [model, dict] : models) {
+    write(directory, "net.safetensors", within("net.", dict()));
+    for (const words& how : {words{}, words{"--not-strict"}}) {
+      const program_outcome refused = eval(model + words{"net.safetensors"} + how, &directory);
+      EXPECT_EQ(refused.status, 3);
+      EXPECT_THAT(refused.err, AllOf(HasSubstr("error E0218: net.safetensors"),
+                                     HasSubstr("fix: every name of the file begins with \"net.\": save the state dict "
+                                               "without it")));
+    }
+  }
+  write(directory, "other.safetensors", {{"other", at::ones({2})}});
+  const program_outcome other = eval(exported + words{"--weights", "other.safetensors", "--not-strict"}, &directory);
+  EXPECT_EQ(other.status, 3);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("1 unexpected: other\n"), HasSubstr("give weights that were saved from")));
+}
+
 struct refused_weights {
   std::string name;
   words arguments;
@@ -210,7 +249,11 @@ constexpr int usage = 2;
 constexpr int input = 3;
 
 const std::vector<refused_weights> table = {
-    {"unknown_arch", {"--arch", "resnet21-cifar", "--weights", "th"}, input, "E0219", "give one of"},
+    {"unknown_arch",
+     {"--arch", "resnet21-cifar", "--weights", "th"},
+     input,
+     "E0219",
+     "give one of resnet101, resnet110-cifar"},
     {"other_arch", {"--arch", "resnet32-cifar", "--weights", "th"}, input, "E0218", "missing: layer1.3.conv1.weight"},
     {"missing", arch + words{"nowhere.th"}, input, "E0201", "nowhere.th"},
     {"text", arch + words{"text.pt"}, input, "E0207", "text.pt"},
@@ -222,7 +265,7 @@ const std::vector<refused_weights> table = {
     {"config_of_no_json", {"--model", "text"}, input, "E0210", "text/config.json"},
     {"config_too_deep", {"--model", "deep"}, input, "E0214", "deep/config.json"},
     {"config_of_no_object", {"--model", "list"}, input, "E0210", "list/config.json"},
-    {"config_without_class", {"--model", "none"}, input, "E0210", "architectures"},
+    {"config_without_class", {"--model", "none"}, input, "E0219", "no key architectures"},
     {"config_of_other_class", {"--model", "other"}, input, "E0219", "\"NoSuchModel\" is not built in"},
     {"config_without_weights", {"--model", "bare"}, input, "E0207", "the folder has no weights"},
 };
