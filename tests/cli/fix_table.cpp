@@ -29,6 +29,7 @@ std::vector<fix_outside> fixes_outside() {
       {"E0217", "the advice is about the export in Python; tests/runtime/exported has such files"},
       {"E0214", "the advice is to use another file: there is no model that should be read in spite of it"},
       {"E0215", "the advice is to use another model, or more memory: tests/processes has such models"},
+      {"E0308", "the advice is to use another tokenizer: tests/runtime/text has such files"},
       {"E0501", in_code},
       {"E0502", in_code},
       {"E0503", in_code},
