@@ -39,6 +39,10 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
   config.allow_random = options.allow_random;
   config.score_output = options.score.tensor;
   config.score_label = options.score.label;
+  const interval_options& intervals = options.score.intervals;
+  if (intervals.confidence != 0) config.confidence = intervals.confidence;
+  config.bootstrap_resamples = intervals.resamples;
+  config.bootstrap_seed = intervals.seed;
   if (options.dtype) config.dtype = cast_name_of(*options.dtype);
   return config;
 }

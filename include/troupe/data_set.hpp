@@ -43,8 +43,8 @@ class data_set {
   /// How many samples of its files the set has left out, as a user asked it to (npy:INPUTS,LABELS,ignore=LABEL). The
   /// result says it.
   [[nodiscard]] virtual std::uint64_t left_out() const noexcept { return 0; }
-  /// Why, one line for each, with the file (imagefolder:DIR,skip-bad). May be fewer than left_out() where they are many,
-  /// and none where the user named the reason. They are warnings of the result.
+  /// Why, one line for each, with the file (imagefolder:DIR,skip-bad). May be fewer than left_out() where they are
+  /// many, and none where the user named the reason. They are warnings of the result.
   [[nodiscard]] virtual std::vector<std::string> left_out_reasons() const { return {}; }
   /// Number of samples: always the same. A run over 0 samples ends with E0306 before it starts.
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;

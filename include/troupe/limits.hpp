@@ -40,6 +40,12 @@ inline constexpr std::uint64_t micro_batch_max = 1u << 24;
 /// Classes of a metric that counts per class, and the greatest K of topK (E0103); outputs of a model that f1 scores
 /// (E0108). A state that counts three numbers for each of them is below limits::score_words_max.
 inline constexpr std::uint32_t metric_classes_max = 1u << 16;
+/// Level, resamples and seed of confidence intervals (E0103).
+inline constexpr double confidence_min = 0.001;
+inline constexpr double confidence_max = 0.999999;
+inline constexpr std::uint32_t resamples_min = 10;
+inline constexpr std::uint32_t resamples_max = 100'000;
+inline constexpr std::uint64_t seed_max = std::uint64_t{1} << 53;
 /// Bytes of the rows that one metric keeps in a call (metric::row_bytes); more are E0603.
 inline constexpr std::uint64_t metric_rows_bytes_max = std::uint64_t{1} << 30;
 /// Calls of one engine that may be open, the running one included. One more fails at once (E0613).

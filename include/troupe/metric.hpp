@@ -115,9 +115,8 @@ struct metric_total {
 /// cost the same memory for any number of samples. The rows are any number of bytes: those of all micro-batches are
 /// put one after another in the order of the micro-batches, so they grow with the samples, up to
 /// limits::metric_rows_bytes_max; more end the call with E0603.
-/// Words and rows of one micro-batch, of all metrics of a sink, are together at most 8 MiB where they come from a worker
-/// process or go to a journal.
-/// One const object serves all replicas, so every function must be thread-safe.
+/// Words and rows of one micro-batch, of all metrics of a sink, are together at most 8 MiB where they come from a
+/// worker process or go to a journal. One const object serves all replicas, so every function must be thread-safe.
 class metric {
  public:
   metric() = default;
@@ -149,9 +148,23 @@ class metric {
 
 using metric_ptr = std::shared_ptr<const metric>;
 
-/// A metric by name (docs/metrics.md has the list). `classes` is the data's. An unknown name is E0102 with a suggestion
-/// and the list; a K out of range, or classes that the metric cannot count, E0103.
-expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes);
+/// Confidence intervals of metrics by name (docs/metrics.md). They are computed at the end by resampling, for which a
+/// metric keeps rows of each sample.
+struct interval_options {
+  /// Level, from 0.001 to 0.999999; 0: no intervals.
+  double confidence = 0;
+  /// From 10 to 100,000.
+  std::uint32_t resamples = 1000;
+  /// At most 2^53.
+  std::uint64_t seed = 0;
+};
+
+/// A metric by name (docs/metrics.md has the list), which may have options: "fbeta:beta=2:average=macro". `classes` is
+/// the data's. An unknown name or option is E0102 with a suggestion and the list; a K or a value out of range, classes
+/// that the metric cannot count, or a metric that has no `intervals`, E0103.
+/// metric::name() is the name with its options in one order and form.
+expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes,
+                                 const interval_options& intervals = {});
 /// In the order of the table; "topK" stands for any K.
 std::vector<std::string> metric_names();
 

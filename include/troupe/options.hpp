@@ -145,6 +145,10 @@ struct eval_options {
   std::string score_output = {};
   std::string score_label = {};
   prediction_options predictions = {};
+  /// Level of a confidence interval of each metric (interval_options); nothing: none.
+  std::optional<double> confidence = std::nullopt;
+  std::uint32_t bootstrap_resamples = 1000;
+  std::uint64_t bootstrap_seed = 0;
   /// See model_loading.
   bool allow_effects = false;
   /// Takes a model whose results are not repeatable, such as one that draws random numbers, with a warning; otherwise

@@ -74,7 +74,8 @@ struct stage_options {
   /// Gives each replica a worker process, also without worker_options::enabled. Needs troupe::program.
   bool process = false;
   /// Keeps each replica in the driver's process, also with worker_options::enabled and in a launch: what it gives to a
-  /// sink then crosses no process as a message. Its threads do not count for run_options::threads. E0504 with `process`.
+  /// sink then crosses no process as a message. Its threads do not count for run_options::threads. E0504 with
+  /// `process`.
   bool in_driver = false;
   /// Nodes of a launch (docs/multi-node.md), by name: one for all replicas, or one for each. Empty: any. The flag
   /// --placement overrides it. E0102 where the launch has no such node; E0504 without a launch.
@@ -166,6 +167,8 @@ struct sink_options {
   std::string label = {};
   /// The samples that reach the sink. In an engine each call of evaluate() writes the file anew.
   prediction_options predictions = {};
+  /// They are for all metrics by name, each of which must have one then (E0103).
+  interval_options intervals = {};
 };
 
 struct topology_parts;

@@ -20,6 +20,7 @@
 #include "runtime/journal/file_hash.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/journal/processor.hpp"
+#include "runtime/metric/metric_table.hpp"
 
 namespace troupe {
 namespace {
@@ -79,7 +80,11 @@ std::string metrics_of(const topology& what) {
   std::string text;
   for (const scored_sink& sink : what.parts().sinks) {
     std::string names;
-    for (const metric_choice& each : sink.metrics) append(names, ",", name_of(each));
+    for (const metric_choice& each : sink.metrics) {
+      const bool is_named = std::holds_alternative<std::string>(each);
+      append(names, ",", is_named ? canonical_metric_name(name_of(each)) : name_of(each));
+    }
+    if (sink.options.intervals.confidence != 0) names += " with intervals";
     if (!sink.options.tensor.empty()) names += " of " + sink.options.tensor;
     if (!sink.options.label.empty()) names += " against " + sink.options.label;
     if (const prediction_options& kept = sink.options.predictions; !kept.file.empty()) {

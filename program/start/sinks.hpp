@@ -10,9 +10,11 @@
 
 namespace troupe {
 
-/// Objects for metrics by name, which get `classes` classes, and those that are objects already. Errors: make_metric().
+/// Objects for metrics by name, which get `classes` classes, and those that are objects already. Errors: make_metric();
+/// E0103 for an object where `intervals` are asked for.
 [[nodiscard]] expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>& choices,
-                                                             std::uint32_t classes);
+                                                             std::uint32_t classes,
+                                                             const interval_options& intervals);
 
 /// What keeps the predictions of a sink; null where none are asked for. E0103 for a file of another kind.
 [[nodiscard]] expected<metric_ptr> make_predictions(const prediction_options& asked);

@@ -115,7 +115,7 @@ expected<std::shared_ptr<scorer>> make_metric_scorer(const checked_run& run, std
   const bool is_named = sink == 0 && asked.metrics;
   auto metrics = TROUPE_TRY(
       make_metrics(is_named ? std::vector<metric_choice>(asked.metrics->begin(), asked.metrics->end()) : place.metrics,
-                   asked.classes));
+                   asked.classes, place.options.intervals));
   if (auto predictions = TROUPE_TRY(make_predictions(place.options.predictions))) {
     metrics.push_back(std::move(predictions));
   }

@@ -46,7 +46,12 @@ topology topology_of(const eval_options& options, const eval_objects& objects) {
     made.stage("predictions", [](const named_tensors& outputs) { return outputs; }, {.threads = 1, .in_driver = true});
   }
   made.sink("metrics", std::move(metrics),
-            {.tensor = options.score_output, .label = options.score_label, .predictions = options.predictions});
+            {.tensor = options.score_output,
+             .label = options.score_label,
+             .predictions = options.predictions,
+             .intervals = {.confidence = options.confidence.value_or(0),
+                           .resamples = options.bootstrap_resamples,
+                           .seed = options.bootstrap_seed}});
   for (const eval_sink& each : objects.sinks) made.sink(each.name, each.metrics, each.options);
   return made;
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "messages/check.hpp"
 #include "runtime/data/data_specification.hpp"
 #include "runtime/device/device_name.hpp"
+#include "runtime/metric/metric_table.hpp"
 #include "runtime/partition/partition_method.hpp"
 #include "runtime/predictions/prediction_rows.hpp"
 #include "runtime/suggest/suggest.hpp"
@@ -105,11 +107,11 @@ void check_partition_method(const option_value& value, std::vector<value_problem
 void check_metric_names(const option_value& value, std::vector<value_problem>& problems) {
   const auto& names = std::get<std::vector<std::string>>(value);
   if (names.empty()) problems.push_back({"no metric named", {}});
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto begin = names.begin();
-    if (std::find(begin, begin + static_cast<std::ptrdiff_t>(i), names[i]) != begin + static_cast<std::ptrdiff_t>(i)) {
-      problems.push_back({fmt::format("metric \"{}\" is named twice", names[i]), "name each metric once"});
-    } else if (const auto made = make_metric(names[i], any_classes); !made) {
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(canonical_metric_name(name)).second) {
+      problems.push_back({fmt::format("metric \"{}\" is named twice", name), "name each metric once"});
+    } else if (const auto made = make_metric(name, any_classes); !made) {
       problems.push_back(
           {fmt::format("{}: {}", made.error().where, made.error().cause), made.error().fix, made.error().code});
     }

@@ -16,7 +16,7 @@ enum class option_kind : std::uint8_t {
   text,
   count,          ///< whole number in [minimum, maximum]
   count_or_auto,  ///< the same, or the word auto
-  seconds,        ///< real number in [minimum, maximum]
+  seconds,        ///< real number in [minimum, maximum], most often of seconds
   list,           ///< names; in text separated by commas
   faults,         ///< texts of faults; in text separated by semicolons, on a command line a flag for each
   toggle,

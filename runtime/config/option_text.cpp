@@ -41,7 +41,7 @@ std::string expected_text(const option& option) {
     case option_kind::count_or_auto:
       return fmt::format("auto or a whole number from {:.0f} to {:.0f}", option.minimum, option.maximum);
     case option_kind::seconds:
-      return fmt::format("{} from {} to {:.0f}", lower_case(option.value_name), option.minimum, option.maximum);
+      return fmt::format("{} from {} to {}", lower_case(option.value_name), option.minimum, option.maximum);
     case option_kind::list:
       return "a list of names";
     case option_kind::faults:

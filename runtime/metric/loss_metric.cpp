@@ -2,58 +2,82 @@
 #include <sstream>
 
 #include "messages/try.hpp"
+#include "runtime/metric/class_batch.hpp"
+#include "runtime/metric/log_normalizer.hpp"
 #include "runtime/metric/metric_table.hpp"
-#include "runtime/metric/output_rows.hpp"
-#include <troupe/metric_of.hpp>
+#include "runtime/metric/sample_metric.hpp"
 
 namespace troupe {
 
 namespace {
 
-/// log(sum of exp(x)) - x[label], shifted by the greatest x so that nothing overflows. NaN or +infinity among the
-/// outputs give NaN; a label's output of -infinity gives +infinity.
-struct cross_entropy_loss {
-  static constexpr const char* name = "cross_entropy";
-
-  template <class T>
-  static double of(const output_rows<T>& rows, std::int64_t sample, std::int64_t label) noexcept {
-    auto greatest = rows.at(sample, 0);
-    for (std::int64_t j = 1; j < rows.classes; ++j) {
-      const auto value = rows.at(sample, j);
-      greatest = value > greatest ? value : greatest;
-    }
-    const auto shift = static_cast<double>(greatest);
-    double sum = 0;
-    for (std::int64_t j = 0; j < rows.classes; ++j) sum += std::exp(static_cast<double>(rows.at(sample, j)) - shift);
-    return std::log(sum) - (static_cast<double>(rows.at(sample, label)) - shift);
-  }
-};
-
-struct nll_loss {
-  static constexpr const char* name = "nll";
-
-  template <class T>
-  static double of(const output_rows<T>& rows, std::int64_t sample, std::int64_t label) noexcept {
-    return -static_cast<double>(rows.at(sample, label));
-  }
-};
-
-template <class Loss>
-class loss_metric : public mean_metric {
+/// It takes of a sample its loss, whether it counts, and where classes have weights the weight of its label. The mean
+/// is the sum over the weights (torch.nn.functional.cross_entropy, nll_loss).
+template <bool is_log_probability>
+class loss_metric : public sum_metric {
  public:
-  loss_metric() : mean_metric(Loss::name) {}
+  explicit loss_metric(const metric_request& asked)
+      : sum_metric(asked.name, asked.settings.has("weight") ? 2 : 1, 1),
+        weights_(asked.settings.numbers("weight")),
+        smoothing_(asked.settings.real("label_smoothing", 0)) {
+    rules_.ignored = asked.settings.whole("ignore_index");
+  }
+
+  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
+    const double sum = as_real(state[0]);
+    const std::uint64_t count = state.back();
+    if (weights_.empty()) {
+      return {
+          name(),
+          {real_field("mean", sum / static_cast<double>(count)), real_field("sum", sum), count_field("count", count)},
+          metric_form::mean};
+    }
+    const double weight = as_real(state[1]);
+    return {name(),
+            {real_field("mean", sum / weight), real_field("sum", sum), count_field("count", count),
+             real_field("weight", weight)},
+            metric_form::mean};
+  }
 
  protected:
-  [[nodiscard]] expected<void> update(const at::Tensor& outputs, const at::Tensor& labels,
-                                      mean_state& state) const override {
-    if (expected<void> fine = check_outputs(name(), outputs, labels); !fine) return fine;
-    const label_column column = labels_of(labels);
-    with_rows_of(outputs, [&](const auto& rows) {
-      for (std::int64_t i = 0; i < rows.samples; ++i) state.sum += Loss::of(rows, i, column.at(i));
+  [[nodiscard]] expected<void> collect(const scored_part& part, std::vector<double>& numbers) const override {
+    const class_batch batch = TROUPE_TRY(class_batch::open(name(), part, rules_));
+    if (!weights_.empty() && weights_.size() != static_cast<std::size_t>(batch.outputs.size(1))) {
+      return fail(error_code::metric_failed, name(),
+                  "it has " + std::to_string(weights_.size()) + " weights, and the model " +
+                      std::to_string(batch.outputs.size(1)) + " classes",
+                  "give a weight for each class of the model");
+    }
+    numbers.assign(static_cast<std::size_t>(batch.size()) * width(), 0);
+    batch.for_each([&](const auto& rows, std::int64_t i, std::int64_t label) {
+      double* const sample = numbers.data() + static_cast<std::size_t>(i) * width();
+      sample[0] = loss(rows, i, label);
+      if (!weights_.empty()) sample[1] = weight(label);
+      sample[width() - 1] = 1;
     });
-    state.count += static_cast<std::uint64_t>(outputs.size(0));
     return {};
   }
+
+ private:
+  [[nodiscard]] double weight(std::int64_t label) const noexcept {
+    return weights_.empty() ? 1 : weights_[static_cast<std::size_t>(label)];
+  }
+
+  template <class T>
+  [[nodiscard]] double loss(const output_rows<T>& rows, std::int64_t i, std::int64_t label) const noexcept {
+    const log_normalizer normalizer = is_log_probability ? log_normalizer{} : log_sum_exp(rows, i);
+    const double own = weight(label) * normalizer.loss(static_cast<double>(rows.at(i, label)));
+    if (smoothing_ == 0) return own;
+    double all = 0;
+    for (std::int64_t j = 0; j < rows.classes; ++j) {
+      all += weight(j) * normalizer.loss(static_cast<double>(rows.at(i, j)));
+    }
+    return (1 - smoothing_) * own + smoothing_ / static_cast<double>(rows.classes) * all;
+  }
+
+  class_rules rules_;
+  const std::vector<double> weights_;
+  const double smoothing_;
 };
 
 /// Wide enough for log-probabilities in bfloat16; logits are nowhere near.
@@ -66,8 +90,10 @@ double probability_sum(const output_rows<T>& rows, std::int64_t sample) noexcept
   return sum;
 }
 
-class nll_metric final : public loss_metric<nll_loss> {
+class nll_metric final : public loss_metric<true> {
  public:
+  using loss_metric::loss_metric;
+
   /// A row with NaN is the model's business and says nothing about what the outputs mean.
   [[nodiscard]] expected<void> judge(const scored_part& part) const override {
     const at::Tensor& outputs = *TROUPE_TRY(part.output());
@@ -93,12 +119,12 @@ class nll_metric final : public loss_metric<nll_loss> {
 
 }  // namespace
 
-expected<metric_ptr> make_cross_entropy(const metric_request&) {
-  return std::make_shared<const loss_metric<cross_entropy_loss>>();
+expected<metric_ptr> make_cross_entropy(const metric_request& asked) {
+  return std::make_shared<const loss_metric<false>>(asked);
 }
 
-expected<metric_ptr> make_nll(const metric_request&) {
-  return std::make_shared<const nll_metric>();
+expected<metric_ptr> make_nll(const metric_request& asked) {
+  return std::make_shared<const nll_metric>(asked);
 }
 
 }  // namespace troupe

@@ -5,6 +5,7 @@
 #include "messages/check.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
+#include "runtime/metric/sample_metric.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -38,11 +39,28 @@ expected<std::int64_t> parse_k(const metric_kind& kind, const std::string& name)
 
 tl::unexpected<error> unknown_metric(const std::string& name) {
   const std::vector<std::string> names = metric_names();
+  if (const std::size_t bracket = name.find('('); bracket != std::string::npos) {
+    return fail(error_code::unknown_name, "metric " + name, "options of a metric stand behind colons, not in brackets",
+                "write " + name.substr(0, bracket) + ":OPTION=VALUE");
+  }
   std::string fix = suggest_fix(name, names);
   const auto near = suggest(name, names);
   if (near && near->ends_with('K')) fix = "write " + near->substr(0, near->size() - 1) + "5, or another K";
   return fail(error_code::unknown_name, "metric " + name, "unknown metric, expected one of " + metric_list(),
               std::move(fix));
+}
+
+std::string options_of(const metric_kind& kind) {
+  std::string options(kind.options);
+  if (kind.has_interval) options += (options.empty() ? "" : " ") + std::string("confidence resamples seed");
+  return options;
+}
+
+const metric_kind* kind_of(std::string_view name) {
+  for (const metric_kind& kind : metric_kinds) {
+    if (is_named(kind, base_name(name))) return &kind;
+  }
+  return nullptr;
 }
 
 template <class Wanted>
@@ -52,6 +70,25 @@ std::string list_of(Wanted wanted) {
     if (wanted(kind)) list += (list.empty() ? "" : ", ") + std::string(kind.name);
   }
   return list;
+}
+
+/// An interval that the metric's own name asks for, or else all metrics of the sink.
+expected<metric_ptr> with_asked_interval(metric_ptr made, const metric_request& asked, const interval_options& all) {
+  const metric_settings& own = asked.settings;
+  if (!own.has("confidence") && all.confidence == 0) {
+    for (const char* option : {"resamples", "seed"}) {
+      if (!own.has(option)) continue;
+      return fail(error_code::flags_contradict, "metric " + asked.name + ", option " + option,
+                  "it is for a confidence interval, and none is asked for",
+                  "add :confidence=0.95 to the name, or leave " + std::string(option) + " out");
+    }
+    return made;
+  }
+  return with_interval(
+      std::move(made),
+      {.confidence = own.real("confidence", all.confidence),
+       .resamples = static_cast<std::uint32_t>(own.whole("resamples").value_or(all.resamples)),
+       .seed = static_cast<std::uint64_t>(own.whole("seed").value_or(static_cast<std::int64_t>(all.seed)))});
 }
 
 }  // namespace
@@ -71,17 +108,26 @@ std::string metric_list(metric_task task) {
   return list_of([task](const metric_kind& kind) { return kind.task == task; });
 }
 
-expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes) {
-  for (const metric_kind& kind : metric_kinds) {
-    if (!is_named(kind, name)) continue;
-    metric_request asked{.name = name, .classes = classes};
-    if (takes_k(kind)) {
-      const std::int64_t k = TROUPE_TRY(parse_k(kind, name));
-      asked.k = k;
-    }
-    return kind.make(asked);
+std::string canonical_metric_name(const std::string& name) {
+  const metric_kind* kind = kind_of(name);
+  if (kind == nullptr) return name;
+  const auto settings = metric_settings::read(name, options_of(*kind));
+  return settings ? std::string(base_name(name)) + settings->text() : name;
+}
+
+expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes, const interval_options& intervals) {
+  const std::string base(base_name(name));
+  const metric_kind* kind = kind_of(name);
+  if (kind == nullptr) return unknown_metric(base);
+  metric_request asked{.classes = classes};
+  if (takes_k(*kind)) {
+    const std::int64_t k = TROUPE_TRY(parse_k(*kind, base));
+    asked.k = k;
   }
-  return unknown_metric(name);
+  asked.settings = TROUPE_TRY(metric_settings::read(name, options_of(*kind)));
+  asked.name = base + asked.settings.text();
+  metric_ptr made = TROUPE_TRY(kind->make(asked));
+  return with_asked_interval(std::move(made), asked, intervals);
 }
 
 expected<void> check_class_state(const metric_request& asked, std::uint32_t classes_max) {

@@ -3,6 +3,7 @@
 
 #include "messages/check.hpp"
 #include "runtime/metric/metric_lookup.hpp"
+#include "runtime/metric/metric_table.hpp"
 #include "runtime/suggest/suggest.hpp"
 #include <troupe/error.hpp>
 #include <troupe/metric.hpp>
@@ -113,6 +114,10 @@ const metric_value& find_metric(const std::vector<metric_value>& metrics, const 
                                 const std::string& where) {
   for (const metric_value& each : metrics) {
     if (each.name == name) return each;
+  }
+  const std::string canonical = canonical_metric_name(name);
+  for (const metric_value& each : metrics) {
+    if (each.name == canonical) return each;
   }
   throw_unknown(where, "metric", name, names_of(metrics));
 }

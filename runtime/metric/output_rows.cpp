@@ -6,8 +6,6 @@
 
 namespace troupe {
 
-namespace {
-
 std::string described(const at::Tensor& tensor) {
   if (!tensor.defined()) return "nothing";
   std::ostringstream text;
@@ -17,16 +15,23 @@ std::string described(const at::Tensor& tensor) {
   return text.str();
 }
 
-bool plain(const at::Tensor& tensor) {
+bool is_on_cpu(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().is_cpu() && tensor.layout() == at::kStrided && !tensor.is_neg();
 }
 
-bool real(at::ScalarType type) {
+bool is_column(const at::Tensor& tensor) {
+  return tensor.dim() == 1 || (tensor.dim() == 2 && tensor.size(1) == 1);
+}
+
+bool is_real(const at::Tensor& tensor) {
+  const at::ScalarType type = tensor.scalar_type();
   return type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
 }
 
-bool is_number(at::ScalarType type) {
-  return real(type) || type == at::kLong;
+namespace {
+
+bool is_number(const at::Tensor& tensor) {
+  return is_real(tensor) || tensor.scalar_type() == at::kLong;
 }
 
 /// [N] and [N, 1] are the same numbers.
@@ -37,21 +42,16 @@ bool same_shape(at::IntArrayRef a, at::IntArrayRef b) {
 }
 
 bool are_numbers(const at::Tensor& outputs, const at::Tensor& labels) {
-  return plain(outputs) && plain(labels) && outputs.dim() > 0 && labels.dim() > 0 && outputs.numel() > 0 &&
-         real(outputs.scalar_type()) && is_number(labels.scalar_type()) && same_shape(outputs.sizes(), labels.sizes());
-}
-
-/// [N] or [N, 1]: one per sample.
-bool is_column(const at::Tensor& labels) {
-  return labels.dim() == 1 || (labels.dim() == 2 && labels.size(1) == 1);
+  return is_on_cpu(outputs) && is_on_cpu(labels) && outputs.dim() > 0 && labels.dim() > 0 && outputs.numel() > 0 &&
+         is_real(outputs) && is_number(labels) && same_shape(outputs.sizes(), labels.sizes());
 }
 
 /// What to do about labels that are no int64 [N] or [N, 1], while the outputs are class scores; empty where the outputs
 /// are to blame.
 std::string fix_of_labels(const at::Tensor& outputs, const at::Tensor& labels) {
-  if (!plain(labels) || !plain(outputs) || outputs.dim() != 2 || outputs.size(1) < 2) return {};
+  if (!is_on_cpu(labels) || !is_on_cpu(outputs) || outputs.dim() != 2 || outputs.size(1) < 2) return {};
   if (labels.dim() == 2 && labels.size(1) > 1) {
-    const bool is_regression = are_numbers(outputs, labels) && real(labels.scalar_type());
+    const bool is_regression = are_numbers(outputs, labels) && is_real(labels);
     return "give the class of each sample; of one-hot labels it is labels.argmax(1)" +
            (is_regression ? "; for regression use one of: " + metric_list(metric_task::numbers) : std::string());
   }
@@ -64,14 +64,14 @@ std::string fix_of_labels(const at::Tensor& outputs, const at::Tensor& labels) {
 std::string fix_of_classes(const at::Tensor& outputs, const at::Tensor& labels) {
   if (std::string fix = fix_of_labels(outputs, labels); !fix.empty()) return fix;
   if (are_numbers(outputs, labels)) return "for regression use one of: " + metric_list(metric_task::numbers);
-  if (plain(labels) && real(labels.scalar_type())) {
+  if (is_on_cpu(labels) && is_real(labels)) {
     return "store class labels as integers, or for regression use one of: " + metric_list(metric_task::numbers);
   }
   return "use a model that gives each sample one row of class scores, or write a metric of your own";
 }
 
 std::string fix_of_numbers(const at::Tensor& outputs, const at::Tensor& labels) {
-  if (plain(labels) && labels.scalar_type() == at::kLong && plain(outputs) && outputs.dim() == 2) {
+  if (is_on_cpu(labels) && labels.scalar_type() == at::kLong && is_on_cpu(outputs) && outputs.dim() == 2) {
     return "for labels that are classes use one of: " + metric_list(metric_task::classes);
   }
   return "give labels of the shape of the outputs, or write a metric of your own";
@@ -87,13 +87,14 @@ tl::unexpected<error> wrong_label(const std::string& metric, std::int64_t sample
 
 }  // namespace
 
-expected<void> check_outputs(const std::string& metric, const at::Tensor& outputs, const at::Tensor& labels) {
-  if (!plain(outputs) || outputs.dim() != 2 || outputs.numel() == 0 || !real(outputs.scalar_type())) {
+expected<void> check_outputs(const std::string& metric, const at::Tensor& outputs, const at::Tensor& labels,
+                             std::optional<std::int64_t> ignored) {
+  if (!is_on_cpu(outputs) || outputs.dim() != 2 || outputs.numel() == 0 || !is_real(outputs)) {
     return fail(error_code::metric_failed, metric,
                 "expected outputs [samples, classes] of real numbers on the CPU, found " + described(outputs),
                 fix_of_classes(outputs, labels));
   }
-  if (!plain(labels) || !is_column(labels) || labels.scalar_type() != at::kLong) {
+  if (!is_on_cpu(labels) || !is_column(labels) || labels.scalar_type() != at::kLong) {
     return fail(error_code::metric_failed, metric,
                 "expected labels [samples] of type Long on the CPU, found " + described(labels),
                 fix_of_classes(outputs, labels));
@@ -106,6 +107,7 @@ expected<void> check_outputs(const std::string& metric, const at::Tensor& output
   const label_column column = labels_of(labels);
   for (std::int64_t i = 0; i < labels.size(0); ++i) {
     const std::int64_t label = column.at(i);
+    if (label == ignored) continue;
     if (label < 0 || label >= outputs.size(1)) return wrong_label(metric, i, label, outputs.size(1), "the model");
   }
   return {};
@@ -119,11 +121,13 @@ expected<void> check_numbers(const std::string& metric, const at::Tensor& output
               fix_of_numbers(outputs, labels));
 }
 
-expected<void> check_known_classes(const std::string& metric, const at::Tensor& labels, std::size_t classes) {
+expected<void> check_known_classes(const std::string& metric, const at::Tensor& labels, std::size_t classes,
+                                   std::optional<std::int64_t> ignored) {
   const label_column column = labels_of(labels);
   const auto limit = static_cast<std::int64_t>(classes);
   for (std::int64_t i = 0; i < labels.size(0); ++i) {
-    if (column.at(i) >= limit) return wrong_label(metric, i, column.at(i), limit, "the data");
+    if (column.at(i) >= limit && column.at(i) != ignored)
+      return wrong_label(metric, i, column.at(i), limit, "the data");
   }
   return {};
 }

@@ -150,6 +150,40 @@ INSTANTIATE_TEST_SUITE_P(by, runs_that_end_and_go_on,
                                            std::tuple{std::string("disk_full:journal,bytes=20"), cannot_write}),
                          [](const auto& one) { return std::get<1>(one.param) == cannot_write ? "disk" : "driver"; });
 
+/// Metrics that keep rows of every sample, sums or counts, with intervals, for which all of them keep rows.
+const arguments with_rows = with(
+    whole, {"--metrics",
+            "auroc,average_precision:average=micro,accuracy,f1:average=macro,cohen_kappa:weights=quadratic,matthews,"
+            "calibration_error,cross_entropy:label_smoothing=0.1",
+            "--confidence", "0.9", "--bootstrap-resamples", "20"});
+
+TEST(metrics_with_rows, have_the_same_bits_when_workers_are_killed) {
+  for (const std::uint64_t seed : seeds()) {
+    moment when = moment_of(400, seed);
+    marked_run run(with_faults(with(with_rows, {"--processes", "--stages", "3"}),
+                               {"kill:stage=stage.0" + when.micro_batch(), "kill:stage=stage.2" + when.micro_batch()}));
+    const auto outcome = run.run();
+    SCOPED_TRACE(outcome.err);
+    undisturbed::of(with_rows).expect_same(outcome);
+    const auto result = nlohmann::json::parse(outcome.out);
+    EXPECT_GE(result["delivery"]["replayed"], 1);
+    const auto& auroc = result["metrics"]["auroc"];
+    EXPECT_EQ(auroc["count"], 960);
+    EXPECT_LT(auroc["low"], auroc["high"]);
+    run.expect_nothing_left();
+  }
+}
+
+TEST(metrics_with_rows, have_the_same_bits_when_a_driver_is_killed_and_its_run_resumed) {
+  moment when = moment_of(401, 1);
+  const arguments journaled = with(with_rows, {"--processes", "--stages", "3", "--journal", killer::journal});
+  marked_run run(with_faults(journaled, {"kill:driver" + when.micro_batch()}));
+  EXPECT_EQ(run.run().status, 128 + SIGKILL);
+  const auto outcome = run.run(with(journaled, {"--resume"}));
+  SCOPED_TRACE(outcome.err);
+  undisturbed::of(with_rows).expect_same(outcome);
+}
+
 /// Four scenarios at once over tcp, half of the time with an end of the whole run, by the driver's death or a full
 /// disk.
 struct swarm {

@@ -183,6 +183,11 @@ TEST(config_schema, knows_every_metric) {
   EXPECT_EQ(keys_of(values["properties"]), names);
   EXPECT_TRUE(std::regex_search("top65536", std::regex(items[1]["pattern"].get<std::string>())));
   EXPECT_TRUE(values["patternProperties"].contains(items[1]["pattern"]));
+  EXPECT_TRUE(values["patternProperties"].contains(items[2]["pattern"]));
+  for (const char* name : {"f1:average=macro", "top5:ignore_index=-1", "cross_entropy:weight=0.5+1:ignore_index=0"}) {
+    EXPECT_TRUE(std::regex_search(name, std::regex(items[2]["pattern"].get<std::string>()))) << name;
+    EXPECT_TRUE(make_metric(name, 10)) << name;
+  }
 }
 
 TEST(config_schema, knows_every_fault) {

@@ -35,6 +35,7 @@ std::string text_for(const option& target, int which) {
   if (target.name == "log_format") return which == 2 ? "text" : "json";
   if (target.name == "log_level") return which == 2 ? "debug" : "error";
   if (target.name == "partition") return "type:x" + std::to_string(which);
+  if (target.name == "confidence") return "0." + std::to_string(which + 1);
   if (target.name == "metrics") return "top" + std::to_string(which + 1);
   if (target.kind == option_kind::faults) return "kill:loader,at=mb1;kill:worker=" + std::to_string(which) + ",at=2s";
   if (target.kind == option_kind::toggle) return which == 2 ? "true" : "false";

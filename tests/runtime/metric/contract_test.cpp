@@ -181,8 +181,9 @@ TEST(names, all_make_a_metric_of_that_name) {
 TEST(names, unknown_ones_come_with_a_suggestion_and_the_list) {
   const error e = make_metric("acuracy", 10).error();
   EXPECT_EQ(e.code, error_code::unknown_name);
-  EXPECT_THAT(e.cause,
-              HasSubstr("accuracy, topK, per_class_accuracy, confusion_matrix, cross_entropy, nll, f1, mae, mse"));
+  EXPECT_THAT(
+      e.cause,
+      HasSubstr("accuracy, topK, per_class_accuracy, balanced_accuracy, confusion_matrix, precision, recall, f1"));
   EXPECT_THAT(e.fix, HasSubstr("write \"accuracy\""));
   for (const std::string name : {"", "top", "topK", "top-1", "top1.5", "Accuracy", "nll "}) {
     EXPECT_EQ(make_metric(name, 10).error().code, error_code::unknown_name) << name;

@@ -37,6 +37,18 @@ TEST(documentation, has_a_row_for_every_metric) {
   }
 }
 
+TEST(documentation, has_a_row_for_every_option_of_a_metric) {
+  const auto rows = rows_behind("docs/metrics.md", "## Options");
+  ASSERT_EQ(rows.size(), metric_settings_known.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const metric_setting& each = metric_settings_known[i];
+    std::string form;
+    for (const char c : each.value_form) form += c == '|' ? std::string("\\|") : std::string(1, c);
+    EXPECT_TRUE(rows[i].starts_with("| `" + std::string(each.name) + "` | `" + form + "` | " + std::string(each.help)))
+        << rows[i];
+  }
+}
+
 TEST(documentation, has_a_row_for_every_kind_of_data) {
   const auto rows = rows_behind("docs/data.md", "# Data");
   ASSERT_EQ(rows.size(), data_kinds.size());

@@ -160,5 +160,47 @@ TEST(fit, what_a_metric_throws_is_told_with_its_name) {
   EXPECT_THAT(verdict.error().cause, HasSubstr("no patience"));
 }
 
+/// The fix, followed to the letter, is accepted.
+TEST(fit, scores_say_what_they_are) {
+  at::manual_seed(4);
+  const at::Tensor logits = at::randn({4, 5}) * 3;
+  const at::Tensor chances = logits.softmax(1);
+  for (const std::string name : {"log_loss", "brier", "calibration_error", "auroc", "average_precision:bins=8"}) {
+    const std::string from = name + ":from=probabilities";
+    expect_told(name, chances, class_labels(), "look like probabilities", "write " + name + ":from=probabilities");
+    EXPECT_TRUE(judged({get(make_metric(from, 5))}, chances, class_labels())) << name;
+    EXPECT_TRUE(judged({get(make_metric(name + ":from=logits", 5))}, chances, class_labels())) << name;
+    EXPECT_TRUE(judged({get(make_metric(name, 5))}, logits, class_labels())) << name;
+    const auto verdict = judged({get(make_metric(from, 5))}, logits, class_labels());
+    ASSERT_FALSE(verdict) << name;
+    EXPECT_THAT(verdict.error().cause, HasSubstr("expected probabilities, from 0 to 1 with a sum of 1"));
+  }
+}
+
+TEST(fit, one_output_needs_a_threshold) {
+  const at::Tensor labels = at::tensor({0, 1, 1, 0}).to(at::kLong);
+  for (const std::string name : {"accuracy", "f1", "matthews", "confusion_matrix"}) {
+    const auto verdict = judged({get(make_metric(name, 2))}, at::randn({4}), labels);
+    ASSERT_FALSE(verdict) << name;
+    EXPECT_THAT(verdict.error().fix, HasSubstr("write " + name + ":threshold=0 for logits"));
+    EXPECT_TRUE(judged({get(make_metric(name + ":threshold=0", 2))}, at::randn({4, 1}), labels)) << name;
+  }
+  EXPECT_FALSE(judged({get(make_metric("hamming_loss", 2))}, at::randn({4, 3}), at::ones({4, 3})));
+  EXPECT_TRUE(judged({get(make_metric("hamming_loss:threshold=0", 2))}, at::randn({4, 3}), at::ones({4, 3})));
+}
+
+TEST(fit, weights_columns_and_labels_of_another_number) {
+  expect_told("nll:weight=1+2", at::randn({4, 5}).log_softmax(1), class_labels(), "it has 2 weights, and the model 5",
+              "a weight for each class");
+  expect_told("pearson", at::randn({4, 2}), at::randn({4, 2}), "expected one output per sample", "mae, mse or rmse");
+  expect_told("auroc:bins=4:labels=2", at::randn({4, 3}), at::ones({4, 3}), "for 2 labels of a sample, found 3",
+              "auroc:bins=4:labels=3");
+  expect_told("log_loss", at::randn({4, 3}), at::full({4, 3}, 2.0), "labels of 0 and 1, found 2", "belong together");
+  expect_told("perplexity", at::randn({4, 3}), at::full({4}, 7).to(at::kLong), "a label from 0 to 2 or -100",
+              "ignore_index");
+  expect_told("bits_per_byte", at::randn({4, 3}), at::ones({4}).to(at::kLong), "expected a label \"bytes\"",
+              "bytes=NAME");
+}
+
 }  // namespace
 }  // namespace troupe

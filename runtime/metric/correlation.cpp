@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "messages/try.hpp"
+#include "runtime/metric/metric_table.hpp"
+#include "runtime/metric/paired_numbers.hpp"
+#include "runtime/metric/sample_metric.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+
+/// State: moments of outputs (x) and labels (y), and the sum of the squares of their differences.
+struct pair_state {
+  co_moments moments;
+  double squared_errors = 0;
+};
+constexpr std::size_t pair_words = sizeof(pair_state) / sizeof(std::uint64_t);
+using pair_array = std::array<std::uint64_t, pair_words>;
+
+pair_state pairs_in(std::span<const std::uint64_t> words) {
+  pair_array copy{};
+  std::copy_n(words.begin(), pair_words, copy.begin());
+  return std::bit_cast<pair_state>(copy);
+}
+
+void store_pairs(const pair_state& state, std::span<std::uint64_t> words) {
+  std::ranges::copy(std::bit_cast<pair_array>(state), words.begin());
+}
+
+class moments_metric : public sample_metric {
+ public:
+  explicit moments_metric(const metric_request& asked) : sample_metric(asked.name) {}
+
+  [[nodiscard]] std::size_t words() const noexcept final { return pair_words; }
+  [[nodiscard]] std::size_t width() const noexcept final { return 2; }
+  void count(const double* sample, std::uint64_t times, std::span<std::uint64_t> state) const final {
+    pair_state pairs = pairs_in(state);
+    const double difference = sample[0] - sample[1];
+    pairs.moments.add(sample[0], sample[1], static_cast<double>(times));
+    pairs.squared_errors += static_cast<double>(times) * difference * difference;
+    store_pairs(pairs, state);
+  }
+  void merge_words(std::span<std::uint64_t> total, std::span<const std::uint64_t> part) const final {
+    pair_state pairs = pairs_in(total);
+    const pair_state more = pairs_in(part);
+    pairs.moments.add(more.moments);
+    pairs.squared_errors += more.squared_errors;
+    store_pairs(pairs, total);
+  }
+
+ private:
+  [[nodiscard]] expected<void> collect(const scored_part& part, std::vector<double>& numbers) const final {
+    return append_pairs(name(), part, numbers);
+  }
+};
+
+class r2_metric final : public moments_metric {
+ public:
+  using moments_metric::moments_metric;
+
+  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
+    const pair_state pairs = pairs_in(state);
+    const double spread = pairs.moments.squares_y;
+    double value = undefined;
+    if (pairs.moments.count >= 2) {
+      value = spread != 0 ? 1 - pairs.squared_errors / spread : pairs.squared_errors == 0 ? 1.0 : 0.0;
+      if (std::isnan(pairs.squared_errors)) value = undefined;
+    }
+    return {name(), {real_field("value", value), count_field("count", as_count(pairs.moments.count))}};
+  }
+};
+
+class pearson_metric final : public moments_metric {
+ public:
+  using moments_metric::moments_metric;
+
+  [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
+    const co_moments moments = pairs_in(state).moments;
+    return {name(), {real_field("value", moments.correlation()), count_field("count", as_count(moments.count))}};
+  }
+};
+
+/// The numbers of one side in their order.
+class ranked_numbers {
+ public:
+  ranked_numbers(const std::vector<double>& pairs, std::size_t side)
+      : order_(pairs.size() / 2), is_tied_(order_.size()) {
+    const auto number = [&](std::uint32_t i) { return pairs[2 * i + side]; };
+    std::iota(order_.begin(), order_.end(), 0U);
+    has_nan_ = std::ranges::any_of(order_, [&](std::uint32_t i) { return std::isnan(number(i)); });
+    if (has_nan_) return;
+    std::ranges::sort(order_, [&](std::uint32_t a, std::uint32_t b) {
+      return number(a) < number(b) || (number(a) == number(b) && a < b);
+    });
+    for (std::size_t at = 1; at < order_.size(); ++at) is_tied_[at] = number(order_[at]) == number(order_[at - 1]);
+  }
+
+  [[nodiscard]] bool has_nan() const noexcept { return has_nan_; }
+
+  /// The rank of each number where number i is there times[i] times: of equal ones their mean.
+  void rank(std::span<const std::uint32_t> times, std::vector<double>& ranks) const {
+    ranks.resize(order_.size());
+    double below = 0;
+    for (std::size_t at = 0; at < order_.size();) {
+      const std::size_t begin = at;
+      double equal = 0;
+      do {
+        equal += times[order_[at]];
+        ++at;
+      } while (at < order_.size() && is_tied_[at] != 0);
+      for (std::size_t each = begin; each < at; ++each) ranks[order_[each]] = below + (equal + 1) / 2;
+      below += equal;
+    }
+  }
+
+ private:
+  bool has_nan_ = false;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint8_t> is_tied_;
+};
+
+class ranked_pairs final : public resampled::samples {
+ public:
+  explicit ranked_pairs(const std::vector<double>& pairs) : size_(pairs.size() / 2), x_(pairs, 0), y_(pairs, 1) {}
+
+  [[nodiscard]] std::size_t size() const noexcept override { return size_; }
+  [[nodiscard]] double value(std::span<const std::uint32_t> times) override {
+    if (x_.has_nan() || y_.has_nan()) return undefined;
+    x_.rank(times, x_ranks_);
+    y_.rank(times, y_ranks_);
+    co_moments moments;
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (times[i] > 0) moments.add(x_ranks_[i], y_ranks_[i], times[i]);
+    }
+    return moments.correlation();
+  }
+
+ private:
+  const std::size_t size_;
+  const ranked_numbers x_;
+  const ranked_numbers y_;
+  std::vector<double> x_ranks_;
+  std::vector<double> y_ranks_;
+};
+
+/// Keeps the output and the label of each sample.
+class spearman_metric final : public metric, public resampled {
+ public:
+  explicit spearman_metric(const metric_request& asked) : name_(asked.name) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::size_t words() const noexcept override { return 0; }
+  [[nodiscard]] std::size_t row_bytes() const noexcept override { return 2 * sizeof(double); }
+  [[nodiscard]] std::size_t kept_bytes() const noexcept override { return row_bytes(); }
+  void merge_words(std::span<std::uint64_t>, std::span<const std::uint64_t>) const override {}
+  [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t>,
+                                            std::vector<std::byte>& rows) const override {
+    std::vector<double> numbers;
+    TROUPE_TRY(append_pairs(name_, part, numbers));
+    const auto bytes = std::as_bytes(std::span(numbers));
+    rows.insert(rows.end(), bytes.begin(), bytes.end());
+    return {};
+  }
+  [[nodiscard]] expected<void> update_and_keep(const scored_part& part, std::span<std::uint64_t> state,
+                                               std::vector<std::byte>& rows) const override {
+    return update_words(part, state, rows);
+  }
+  [[nodiscard]] metric_value compute_total(const metric_total& total) const override {
+    const auto pairs = open(total.rows);
+    const double value = pairs->value(std::vector<std::uint32_t>(pairs->size(), 1));
+    return {name_, {real_field("value", value), count_field("count", pairs->size())}};
+  }
+  [[nodiscard]] std::unique_ptr<samples> open(std::span<const std::byte> rows) const override {
+    std::vector<double> numbers(rows.size() / row_bytes() * 2);
+    if (!numbers.empty()) std::memcpy(numbers.data(), rows.data(), numbers.size() * sizeof(double));
+    return std::make_unique<ranked_pairs>(numbers);
+  }
+
+ private:
+  const std::string name_;
+};
+
+}  // namespace
+
+expected<metric_ptr> make_r2(const metric_request& asked) {
+  return std::make_shared<const r2_metric>(asked);
+}
+expected<metric_ptr> make_pearson(const metric_request& asked) {
+  return std::make_shared<const pearson_metric>(asked);
+}
+expected<metric_ptr> make_spearman(const metric_request& asked) {
+  return std::make_shared<const spearman_metric>(asked);
+}
+
+}  // namespace troupe
