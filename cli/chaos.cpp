@@ -36,7 +36,7 @@ constexpr const char* chaos_examples =
 constexpr double seed_max = 9007199254740991.0;
 
 /// What says where the results of an evaluation go: chaos has its own places.
-constexpr std::array refused = {"output", "journal", "resume", "trace"};
+constexpr std::array refused = {"output", "journal", "resume", "trace", "log_scalars"};
 
 struct chaos_flags {
   std::string seed;

@@ -15,6 +15,7 @@
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"
+#include "scalar_output.hpp"
 #include <troupe/evaluator.hpp>
 #include <troupe/program.hpp>
 #include <troupe/result.hpp>
@@ -72,7 +73,7 @@ exit_status status_of_result(const run_result& result) {
 }
 
 /// The result is printed even if its file cannot be written: it may have taken hours.
-expected<exit_status> deliver(const run_result& result) {
+expected<exit_status> deliver(const run_result& result, scalar_output& scalars) {
   const json_report json = result_json(result);
   const bool is_json_asked_for = result.config.json || !result.config.output.empty();
   for (const std::string& warning : json.warnings) {
@@ -80,9 +81,11 @@ expected<exit_status> deliver(const run_result& result) {
   }
   const auto written = write_output(result, json.text);
   const auto printed = print(result.config.json ? json.text : result_table(result, output_width()));
+  const auto logged = scalars.write(result);
   for (const error& each : result.errors) say_error(each);
   if (!written) return tl::make_unexpected(written.error());
   if (!printed) return tl::make_unexpected(printed.error());
+  if (!logged) return tl::make_unexpected(logged.error());
   return status_of_result(result);
 }
 
@@ -97,12 +100,15 @@ expected<exit_status> leave(expected<exit_status> status) {
 eval_options without_output(eval_options options) {
   options.output.clear();
   options.json = false;
+  options.log_scalars.clear();
+  options.log_step.reset();
   if (options.run.log.file.empty()) options.run.log.format = log_format::text;
   return options;
 }
 
 expected<exit_status> evaluate(const eval_options& options) {
   TROUPE_TRY(check_output(options));
+  auto scalars = TROUPE_TRY(scalar_output::open(options));
   const auto interrupt = TROUPE_TRY(eval_interrupt::start());
   const auto live = TROUPE_TRY(live_report::start(options));
   auto created = evaluator::create(without_output(options), live->hooks());
@@ -113,10 +119,12 @@ expected<exit_status> evaluate(const eval_options& options) {
   if (result) {
     result->config.output = options.output;
     result->config.json = options.json;
+    result->config.log_scalars = options.log_scalars;
+    result->config.log_step = options.log_step;
     result->config.run.log.format = options.run.log.format;
   }
   if (!evaluation.stuck()) live->finish();
-  auto status = result ? deliver(*result) : expected<exit_status>(tl::make_unexpected(result.error()));
+  auto status = result ? deliver(*result, scalars) : expected<exit_status>(tl::make_unexpected(result.error()));
   interrupt->detach();
   return leave(std::move(status));
 }

@@ -101,6 +101,10 @@ expected<std::unique_ptr<evaluator>> evaluator::create(const eval_options& optio
     return fail(error_code::flags_contradict, options.json ? "json" : "output",
                 "an evaluator writes and prints nothing", "leave it out, and write result_json() of the result");
   }
+  if (!options.log_scalars.empty() || options.log_step) {
+    return fail(error_code::flags_contradict, options.log_step ? "log_step" : "log_scalars",
+                "an evaluator writes and prints nothing", "leave it out, and write scalars_of() the result");
+  }
   return create_for(
       {.what = topology_of(options, objects), .options = options.run, .config = options, .shows_buffers = true},
       std::move(hooks));

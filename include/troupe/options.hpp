@@ -161,6 +161,10 @@ struct eval_options {
   /// trace_json_lines() give the texts. They stand here for run_result::config.
   std::string output = {};
   bool json = false;
+  /// For the command line alone, too: where scalar_log (scalars.hpp) writes the metrics, and of which step they are;
+  /// nothing: the one in the name of the weights or of the model, else 0. E0104 in evaluator::create().
+  std::string log_scalars = {};
+  std::optional<std::uint64_t> log_step = std::nullopt;
 };
 
 /// Threads per stage as `run.threads` says; without a number what run_options says of a machine with so many cores.

@@ -243,6 +243,11 @@ const std::array options_in_order = {
                 "Inject this fault (docs/faults.md); may be repeated", &check_faults),
     row<plain<std::string, &o::output>>("output", k::text, "DIR", 0, 0, "out",
                                         "Write result.json (and trace.jsonl) there"),
+    row<plain<std::string, &o::log_scalars>>(
+        "log_scalars", k::text, "TARGET", 0,
+        0, "scalars.csv", "Write the metrics for TensorBoard to this folder, or to a .csv or .jsonl"),
+    row<optional<std::int64_t, &o::log_step>>("log_step", k::count, "N", 0, limit_max, "1000",
+                                              "The step that --log-scalars writes, in place of that in the name"),
     row<plain<std::string, &o::run, &r::log, &log_options::file>>("log", k::text, "FILE", 0, 0, "run.log",
                                                                   "Append the log to this file, and not to stderr"),
     row<format_of_log>("log_format", k::text, "FORMAT", 0, 0, "text", "Lines of the log: text, or json objects",

@@ -74,6 +74,10 @@ expected<void> check_together(const resolved_options& resolved) {
     return fail(error_code::flags_contradict, source_of(resolved, "predictions_with"), "no predictions are written",
                 "add --predictions FILE.jsonl");
   }
+  if (options.log_step && options.log_scalars.empty()) {
+    return fail(error_code::flags_contradict, source_of(resolved, "log_step"), "there is no place for scalars",
+                "add --log-scalars TARGET");
+  }
   TROUPE_TRY(check_processes(resolved));
   TROUPE_TRY(check_model_given(resolved));
   return check_present(options.data, "data");

@@ -45,6 +45,7 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"weights.hpp", "runtime/weights"},
                                                             {"stage_function.hpp", "runtime/stage"},
                                                             {"result.hpp", "runtime/report"},
+                                                            {"scalars.hpp", "runtime/monitor"},
                                                             {"fault_plan.hpp", "runtime/fault"},
                                                             {"tokenizer.hpp", "runtime/text"},
                                                             {"topology.hpp", "program"},

@@ -58,14 +58,14 @@ TEST(result_json, has_the_documented_names_and_no_others) {
               ElementsAre("expected", "folded", "replayed", "duplicates_dropped", "lost", "resumed"));
   EXPECT_THAT(names_of(object["stages"][0]),
               ElementsAre("name", "replica", "layers", "forward_seconds", "busy_fraction", "micro_batches"));
-  EXPECT_THAT(
-      names_of(object["config"]),
-      ElementsAre("model", "weights", "arch", "not_strict", "data", "data_workers", "stages", "replicas", "micro_batch",
-                  "threads", "layers", "optimize", "partition", "num_pipe_buffers", "device", "cuda_graphs", "dtype",
-                  "metrics", "score_output", "score_label", "predictions", "predictions_with", "confidence",
-                  "bootstrap_resamples", "bootstrap_seed", "allow_effects", "allow_random", "limit", "processes",
-                  "transport", "worker_timeout", "start_deadline", "forward_deadline", "checksums", "journal", "resume",
-                  "deadline", "fault", "output", "log", "log_format", "log_level", "json", "trace"));
+  EXPECT_THAT(names_of(object["config"]),
+              ElementsAre("model", "weights", "arch", "not_strict", "data", "data_workers", "stages", "replicas",
+                          "micro_batch", "threads", "layers", "optimize", "partition", "num_pipe_buffers", "device",
+                          "cuda_graphs", "dtype", "metrics", "score_output", "score_label", "predictions",
+                          "predictions_with", "confidence", "bootstrap_resamples", "bootstrap_seed", "allow_effects",
+                          "allow_random", "limit", "processes", "transport", "worker_timeout", "start_deadline",
+                          "forward_deadline", "checksums", "journal", "resume", "deadline", "fault", "output",
+                          "log_scalars", "log_step", "log", "log_format", "log_level", "json", "trace"));
 }
 
 TEST(result_json, says_how_many_samples_were_left_out) {
