@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <random>
+#include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "chaos_nodes.hpp"
 #include "chaos_report.hpp"
@@ -17,11 +16,11 @@
 #include "messages/printable.hpp"
 #include "messages/try.hpp"
 #include "option_flags.hpp"
+#include "option_words.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/start/fault_checks.hpp"
 #include "runtime/fault/seeded_draw.hpp"
-#include "runtime/launch/launch_environment.hpp"
 #include "runtime/launcher/shell_words.hpp"
 
 namespace troupe::cli {
@@ -36,7 +35,10 @@ constexpr const char* chaos_examples =
 constexpr double seed_max = 9007199254740991.0;
 
 /// What says where the results of an evaluation go: chaos has its own places.
-constexpr std::array refused = {"output", "journal", "resume", "trace", "log_scalars"};
+constexpr std::array<std::string_view, 5> refused = {"output", "journal", "resume", "trace", "log_scalars"};
+
+/// What chaos itself obeys.
+constexpr std::array<std::string_view, 1> own_flags = {"json"};
 
 struct chaos_flags {
   std::string seed;
@@ -52,45 +54,6 @@ struct chaos_request {
   std::uint64_t seed = 0;
   std::optional<std::chrono::milliseconds> time;
 };
-
-expected<void> refuse_places(const resolved_options& asked) {
-  for (const char* name : refused) {
-    const origin& from = asked.from(name);
-    if (from.kind == origin_kind::default_value) continue;
-    return fail(error_code::flags_contradict, from.where,
-                "chaos evaluates several times, and keeps what it needs in a folder of its own", "leave it out");
-  }
-  return {};
-}
-
-struct text_of_value {
-  std::optional<std::string> operator()(std::monostate) const { return std::nullopt; }
-  std::optional<std::string> operator()(bool) const { return std::nullopt; }
-  std::optional<std::string> operator()(const std::string& text) const { return text; }
-  std::optional<std::string> operator()(const std::vector<std::string>& names) const {
-    return fmt::format("{}", fmt::join(names, ","));
-  }
-  template <class Number>
-  std::optional<std::string> operator()(Number number) const {
-    return fmt::format("{}", number);
-  }
-};
-
-/// The options in force, wherever they came from, as flags: the evaluations must not find faults in a file or variable.
-arguments words_of(const resolved_options& asked) {
-  arguments words;
-  for (const option& each : all_options()) {
-    const bool is_own = each.name == "json" || each.name == "fault";
-    if (is_own || asked.from(each.name).kind == origin_kind::default_value) continue;
-    const option_value value = each.get(asked.options);
-    if (const auto text = std::visit(text_of_value{}, value)) {
-      words.insert(words.end(), {flag_name(each), *text});
-    } else if (value == option_value(true)) {
-      words.push_back(flag_name(each));
-    }
-  }
-  return words;
-}
 
 expected<void> read_numbers(const chaos_flags& given, chaos_request& into) {
   into.seed = std::random_device{}();
@@ -110,25 +73,18 @@ expected<void> check_plan(const chaos_flags& given, const eval_options& options)
               "leave out its faults, or --seed and --minutes");
 }
 
-/// A launch has one driver, which its agents join; each evaluation here has its own. Behind a script the launcher does
-/// not see what it starts.
-expected<void> refuse_launch() {
-  if (std::getenv(launch_variable) == nullptr) return {};
-  return fail(error_code::flags_contradict, "troupe launch", "its agents join one evaluation, and chaos starts several",
-              "put troupe chaos itself behind --, and no script");
-}
-
 expected<chaos_request> read_request(const option_flags& flags, const chaos_flags& given, const chaos_nodes* nodes) {
-  TROUPE_TRY(refuse_launch());
+  TROUPE_TRY(refuse_launch("chaos", "put troupe chaos itself behind --, and no script"));
   auto resolved = TROUPE_TRY(flags.resolve());
   if (nodes != nullptr) resolved.options.run.workers.enabled = true;
-  TROUPE_TRY(refuse_places(resolved));
+  TROUPE_TRY(
+      refuse_given(resolved, refused, "chaos evaluates several times, and keeps what it needs in a folder of its own"));
   TROUPE_TRY(check_together(resolved));
   TROUPE_TRY(check_plan(given, resolved.options));
   chaos_request made;
   made.options = resolved.options;
   made.nodes = nodes;
-  made.flags = words_of(resolved);
+  made.flags = words_of(resolved, own_flags);
   TROUPE_TRY(read_numbers(given, made));
   return made;
 }
@@ -268,7 +224,7 @@ expected<exit_status> compare_runs(const chaos_request& asked) {
     const std::lock_guard lock(mutex);
     if (running != nullptr) running->interrupt();
   }));
-  auto children = TROUPE_TRY(child_runner::create());
+  auto children = TROUPE_TRY(child_runner::create("chaos"));
   const auto folder = TROUPE_TRY(private_folder::make());
   chaos_rounds rounds(*children, *folder, words_of(asked));
   const auto set_running = [&](child_runner* one) {

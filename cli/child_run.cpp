@@ -37,15 +37,11 @@ class child_listener final : public process_listener {
   std::optional<exit_report> report_;
 };
 
-tl::unexpected<error> was_interrupted() {
-  return fail(error_code::interrupted, "chaos", "it was interrupted");
-}
-
 }  // namespace
 
-expected<std::unique_ptr<child_runner>> child_runner::create() {
-  return process_host::create().map([](std::unique_ptr<process_host>&& host) {
-    return std::unique_ptr<child_runner>(new child_runner(std::move(host)));
+expected<std::unique_ptr<child_runner>> child_runner::create(std::string command) {
+  return process_host::create().map([&](std::unique_ptr<process_host>&& host) {
+    return std::unique_ptr<child_runner>(new child_runner(std::move(command), std::move(host)));
   });
 }
 
@@ -69,7 +65,7 @@ expected<child_end> child_runner::run(const std::string& name, const arguments& 
     lock.lock();
     changed_.wait_for(lock, limits::worker_reap_time_at_exit, has_ended);
   }
-  if (interrupted_) return was_interrupted();
+  if (interrupted_) return fail(error_code::interrupted, command_, "it was interrupted");
   if (!has_ended()) return fail(error_code::process_failed, name, "it does not end after SIGKILL");
   return child_end{*listener->report(), overdue, std::chrono::duration<double>(clock::now() - began).count()};
 }

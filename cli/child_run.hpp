@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "command.hpp"
 #include "runtime/process/process_host.hpp"
@@ -25,8 +26,8 @@ struct child_end {
 /// nowhere else. A child ends with this process, however that ends. Threads: run() from one; interrupt() from any.
 class child_runner {
  public:
-  /// E0614.
-  [[nodiscard]] static expected<std::unique_ptr<child_runner>> create();
+  /// `command` is the place in errors. E0614.
+  [[nodiscard]] static expected<std::unique_ptr<child_runner>> create(std::string command);
   child_runner(const child_runner&) = delete;
   child_runner& operator=(const child_runner&) = delete;
   ~child_runner() = default;
@@ -42,8 +43,10 @@ class child_runner {
   void interrupt();
 
  private:
-  explicit child_runner(std::unique_ptr<process_host> host) : host_(std::move(host)) {}
+  child_runner(std::string command, std::unique_ptr<process_host> host)
+      : command_(std::move(command)), host_(std::move(host)) {}
 
+  const std::string command_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool interrupted_ = false;

@@ -17,6 +17,8 @@ constexpr std::array commands = {
     command{"eval", "Evaluate a model on data through a pipeline of stages", &run_eval},
     command{"plan", "Show how a model would be cut, with predicted times; start nothing", &run_plan},
     command{"chaos", "Evaluate under faults and without, and compare the bits", &run_chaos},
+    command{"compare", "Evaluate several models on the same samples, with paired differences", &run_compare},
+    command{"watch", "Evaluate checkpoints as they appear in a folder, and name the best", &run_watch},
     command{"launch", "Run a program over many nodes", &run_launch_command},
     command{"agent", "Join a launch as one of its nodes", &run_agent},
     command{"schedule", "Print the instruction lists of a pipeline schedule", &run_schedule},

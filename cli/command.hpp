@@ -36,6 +36,8 @@ exit_status run_process(const arguments& given);
 expected<exit_status> run_eval(const arguments& given);
 expected<exit_status> run_chaos(const arguments& given);
 expected<exit_status> run_plan(const arguments& given);
+expected<exit_status> run_compare(const arguments& given);
+expected<exit_status> run_watch(const arguments& given);
 expected<exit_status> run_launch_command(const arguments& given);
 expected<exit_status> run_agent(const arguments& given);
 /// Becomes the program troupe-agent beside this one, with these arguments: it returns where that fails, E0614.

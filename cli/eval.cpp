@@ -12,6 +12,7 @@
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/launch/process_context.hpp"
+#include "run_status.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"
@@ -62,16 +63,6 @@ expected<void> write_output(const run_result& result, const std::string& json) {
   return write_file(directory / result_file, json);
 }
 
-/// A run that was told to end says so by its status, whatever else stands in its errors.
-exit_status status_of_result(const run_result& result) {
-  for (const error& each : result.errors) {
-    const exit_status status = status_of(each.code);
-    if (status == exit_status::interrupted || status == exit_status::deadline) return status;
-  }
-  if (!result.errors.empty()) return status_of(result.errors.front().code);
-  return result.delivery.lost == 0 ? exit_status::ok : exit_status::work_lost;
-}
-
 /// The result is printed even if its file cannot be written: it may have taken hours.
 expected<exit_status> deliver(const run_result& result, scalar_output& scalars) {
   const json_report json = result_json(result);
@@ -87,13 +78,6 @@ expected<exit_status> deliver(const run_result& result, scalar_output& scalars) 
   if (!printed) return tl::make_unexpected(printed.error());
   if (!logged) return tl::make_unexpected(logged.error());
   return status_of_result(result);
-}
-
-/// Returns unless a thread was left behind, that goes on using what would be destroyed.
-expected<exit_status> leave(expected<exit_status> status) {
-  if (!has_abandoned_threads()) return status;
-  if (!status) say_error(status.error());
-  std::_Exit(static_cast<int>(status ? *status : status_of(status.error().code)));
 }
 
 /// Where the result goes, and in which form the log is written, is the command's affair.

@@ -118,6 +118,11 @@ void parser::add_texts(const std::string& name, std::vector<std::string>& into, 
   app_->add_option(name, into, help)->type_name(value_name)->type_size(1)->expected(1)->take_all();
 }
 
+void parser::add_places(const std::string& name, std::vector<std::string>& into, const std::string& help) {
+  constexpr int places_max = 1000;
+  app_->add_option(name, into, help)->type_name(name)->type_size(1)->expected(2, places_max)->take_all()->required();
+}
+
 void parser::add_toggle(const std::string& name, std::string& into, const std::string& help) {
   app_->add_flag(name, into, help);
 }

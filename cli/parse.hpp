@@ -35,6 +35,8 @@ class parser {
   /// The same for a flag that may be given several times.
   void add_texts(const std::string& name, std::vector<std::string>& into, const std::string& help,
                  const std::string& value_name);
+  /// Two or more arguments without a flag.
+  void add_places(const std::string& name, std::vector<std::string>& into, const std::string& help);
   /// A flag without a value; "true" as a text.
   void add_toggle(const std::string& name, std::string& into, const std::string& help);
   void add_toggle(const std::string& name, bool& into, const std::string& help);

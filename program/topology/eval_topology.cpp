@@ -24,23 +24,26 @@ const std::string& model_name(const eval_options& options) {
   return options.weights.empty() ? options.model : options.weights;
 }
 
+cut_options cut_options_of(const eval_options& options) {
+  return {.stages = options.stages,
+          .replicas = options.replicas,
+          .partition = options.partition,
+          .layers = options.layers,
+          .optimize = options.optimize,
+          .num_pipe_buffers = options.num_pipe_buffers,
+          .dtype = dtype_of(options),
+          .device = options.device,
+          .cuda_graphs = options.cuda_graphs,
+          .allow_effects = options.allow_effects,
+          .allow_random = options.allow_random};
+}
+
 topology topology_of(const eval_options& options, const eval_objects& objects) {
   std::vector<metric_choice> metrics(options.metrics.begin(), options.metrics.end());
   metrics.insert(metrics.end(), objects.metrics.begin(), objects.metrics.end());
   topology made;
   made.source("loader", objects.data ? data_choice(objects.data) : data_choice(options.data))
-      .pipeline("stage", model_of(options),
-                {.stages = options.stages,
-                 .replicas = options.replicas,
-                 .partition = options.partition,
-                 .layers = options.layers,
-                 .optimize = options.optimize,
-                 .num_pipe_buffers = options.num_pipe_buffers,
-                 .dtype = dtype_of(options),
-                 .device = options.device,
-                 .cuda_graphs = options.cuda_graphs,
-                 .allow_effects = options.allow_effects,
-                 .allow_random = options.allow_random});
+      .pipeline("stage", model_of(options), cut_options_of(options));
   // Values beside predictions can be large, and come to the driver as tensors.
   if (options.predictions.with != prediction_extra::none) {
     made.stage("predictions", [](const named_tensors& outputs) { return outputs; }, {.threads = 1, .in_driver = true});

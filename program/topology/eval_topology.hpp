@@ -13,6 +13,9 @@ namespace troupe {
 [[nodiscard]] model_source model_of(const eval_options& options);
 [[nodiscard]] const std::string& model_name(const eval_options& options);
 
+/// How the options cut it.
+[[nodiscard]] cut_options cut_options_of(const eval_options& options);
+
 /// The type that eval_options::dtype names, which is one of the table of options; nothing for "auto".
 [[nodiscard]] std::optional<c10::ScalarType> dtype_of(const eval_options& options);
 

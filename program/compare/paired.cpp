@@ -1,0 +1,66 @@
+#include "program/compare/paired.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace troupe {
+namespace {
+
+std::uint64_t mix(std::uint64_t z) noexcept {
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31U);
+}
+
+/// The upper 64 bits of a product.
+std::uint64_t high_part(std::uint64_t a, std::uint64_t b) noexcept {
+  __extension__ using wide = unsigned __int128;
+  return static_cast<std::uint64_t>((static_cast<wide>(a) * b) >> 64U);
+}
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  if (sorted[below] == sorted[above]) return sorted[below];
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+std::span<const std::uint64_t> resampler::next() {
+  constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
+  for (std::uint64_t& each : drawn_) {
+    state_ += step;
+    each = high_part(mix(state_), drawn_.size());
+  }
+  return drawn_;
+}
+
+bootstrap_interval interval_of(std::vector<double> values, double confidence) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  if (std::ranges::any_of(values, [](double value) { return std::isnan(value); })) return {none, none, none};
+  double mean = 0;
+  for (const double value : values) mean += value;
+  mean /= static_cast<double>(values.size());
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  std::ranges::sort(values);
+  return {quantile(values, (1 - confidence) / 2), quantile(values, (1 + confidence) / 2),
+          std::sqrt(squares / static_cast<double>(values.size() - 1))};
+}
+
+double mcnemar_p(std::uint64_t only_first, std::uint64_t only_second) {
+  const auto all = static_cast<double>(only_first + only_second);
+  const std::uint64_t fewer = std::min(only_first, only_second);
+  double sum = 0;
+  for (std::uint64_t i = 0; i <= fewer; ++i) {
+    const auto right = static_cast<double>(i);
+    const double choices = std::lgamma(all + 1) - std::lgamma(right + 1) - std::lgamma(all - right + 1);
+    sum += std::exp(choices - all * std::log(2.0));
+  }
+  return std::min(1.0, 2 * sum);
+}
+
+}  // namespace troupe
