@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -231,6 +232,30 @@ def check_plans(schema, program):
     print(f"{len(plans)} plans are right, {wrong} wrong ones are refused")
 
 
+def check_watches(schema, program):
+    """One that evaluates, one whose checkpoint is damaged, one without any."""
+    folder = program.scratch / "runs"
+    folder.mkdir()
+    waits = ["--once", "--settle", "0", "--wait", "0"]
+    watch = ["watch", [str(folder), *LENET[2:], *waits]]
+    schema.expect("no checkpoint", program.json(*watch))
+    shutil.copy(program.source / LENET[1], folder / "step-1.pt")
+    (folder / "step-2.pt").write_text("damaged")
+    result = program.json(*watch)
+    schema.expect("two checkpoints", result)
+    assert not schema.fields() - paths_of(result), f"in no watch: {sorted(schema.fields() - paths_of(result))}"
+    assert schema.refuses({**result, "stopped": "never"}) and schema.refuses({**result, "best": 1})
+
+
+def check_comparisons(schema, program):
+    metrics = ["--metrics", ALL_METRICS, "--resamples", "10"]
+    result = program.json("compare", [LENET[1], LENET[1], *LENET[2:], *metrics])
+    schema.expect("two models", result)
+    missing = schema.fields() - paths_of(result) - {".warnings", ".partial", ".errors"}
+    assert not {each for each in missing if not each.startswith(".errors")}, f"in no comparison: {sorted(missing)}"
+    assert schema.refuses({**result, "models": result["models"][:1]}) and schema.refuses({**result, "samples": -1})
+
+
 def toml_blocks(page):
     return re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.M | re.S)
 
@@ -275,6 +300,8 @@ def main():
         check_configs(Schema(schemas, "config"), program)
         check_plans(Schema(schemas, "plan"), program)
         check_results(Schema(schemas, "result"), program)
+        check_watches(Schema(schemas, "watch"), program)
+        check_comparisons(Schema(schemas, "compare"), program)
 
 
 if __name__ == "__main__":
