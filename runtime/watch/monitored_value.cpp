@@ -27,7 +27,8 @@ std::optional<double> number_of(const nlohmann::ordered_json& value) {
 }  // namespace
 
 expected<monitored_value> monitored_value::read(const std::string& text, const std::vector<std::string>& metrics) {
-  const std::size_t dot = text.find('.');
+  if (std::ranges::find(metrics, text) != metrics.end()) return monitored_value{text};
+  const std::size_t dot = text.rfind('.');
   monitored_value made{text.substr(0, dot), dot == std::string::npos ? "" : text.substr(dot + 1)};
   if (std::ranges::find(metrics, made.metric) != metrics.end()) return made;
   return fail(error_code::unknown_name, "--monitor", fmt::format("'{}' is none of the metrics that are computed", text),
@@ -54,9 +55,10 @@ expected<double> monitored_value::of(const nlohmann::ordered_json& metrics) cons
 }
 
 bool is_loss(const std::string& metric) {
-  constexpr std::array<std::string_view, 11> parts = {
-      "loss", "entropy", "nll", "mae", "mse", "error", "brier", "calibration", "perplexity", "bits_per_byte", "wer"};
-  return std::ranges::any_of(parts, [&](std::string_view part) { return metric.find(part) != std::string::npos; });
+  constexpr std::array<std::string_view, 10> parts = {"loss",  "entropy", "nll",         "mae",        "mse",
+                                                      "error", "brier",   "calibration", "perplexity", "bits_per_byte"};
+  return metric == "wer" ||
+         std::ranges::any_of(parts, [&](std::string_view part) { return metric.find(part) != std::string::npos; });
 }
 
 std::vector<scalar> scalars_in(const nlohmann::ordered_json& metrics) {
