@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,9 @@ constexpr const char* no_value = "-";
 
 std::string item_text(const field& item, std::size_t index) {
   if (item.is_count) return index < item.counts.size() ? fmt::format("{}", item.counts[index]) : "";
-  return index < item.reals.size() ? fmt::format("{:.5g}", item.reals[index]) : "";
+  if (index >= item.reals.size()) return "";
+  const double real = item.reals[index];
+  return std::isnan(real) ? "nan" : fmt::format("{:.5g}", real);  // 0 / 0 has a sign on some processors
 }
 
 std::size_t items(const field& item) {

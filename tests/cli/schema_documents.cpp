@@ -1,5 +1,5 @@
-// For schema_test.py: results that `troupe eval` alone does not give, each as one JSON text on a line of its own. A run
-// of a topology with two sinks, and a result that has all that is there only at times.
+// For schema_test.py: results that `troupe eval` alone does not give, each as one JSON text on a line of its own. Runs
+// of topologies with two sinks and with a stage in code, and a result that has all that is there only at times.
 #include <cmath>
 #include <iostream>
 
@@ -17,6 +17,16 @@ troupe::run_result with_two_sinks(const std::string& data) {
                                      .pipeline("net", data + "/mnist/lenet.pt", {.stages = 2})
                                      .sink("metrics", {"accuracy"})
                                      .sink("more", {"nll", "f1"}),
+                                 {.limit = 200}));
+}
+
+/// Metrics of one number for each sample.
+troupe::run_result with_numbers(const std::string& data) {
+  const auto brightness = [](const at::Tensor& pictures) { return pictures.flatten(1).mean(1); };
+  return troupe::get(troupe::run(troupe::topology{}
+                                     .source("digits", "mnist:" + data + "/mnist")
+                                     .stage("brightness", brightness)
+                                     .sink("metrics", {"r2", "pearson", "spearman"}),
                                  {.limit = 200}));
 }
 
@@ -41,5 +51,6 @@ void print(const troupe::run_result& result) {
 int main(int /*count*/, char** arguments) {
   const troupe::run_result result = with_two_sinks(arguments[1]);
   print(result);
+  print(with_numbers(arguments[1]));
   print(with_all(result));
 }

@@ -32,7 +32,18 @@ EVALUATIONS = {
     "left out": ["--model", f"{RECORDED}/shared_traced.pt", "--data",
                   f"npy:{RECORDED}/inputs.npy,{RECORDED}/labels.npy,ignore=1", "--optimize", "none"],
     "regression": ["--model", f"{RECORDED}/shared_traced.pt", "--data", "npy:{scratch}/inputs.npy,{scratch}/zeros.npy",
-                    "--metrics", "mae,mse"],
+                    "--metrics", "mae,mse,rmse"],
+    "intervals": [*LENET, "--confidence", "0.9", "--metrics", "accuracy,precision,recall,f1,fbeta,specificity,balanced_accuracy,"
+                  "matthews,cohen_kappa,auroc,average_precision,log_loss,brier,calibration_error,perplexity,token_accuracy,"
+                  "cross_entropy:weight=1+2+1+1+1+1+1+1+1+1"],
+    "bins": [*LENET, "--metrics", "auroc:bins=100"],
+    "several labels": ["--model", f"{RECORDED}/shared_traced.pt", "--data", "npy:{scratch}/inputs.npy,{scratch}/marks.npy",
+                       "--metrics", "mean_average_precision:from=logits,subset_accuracy:threshold=0,"
+                       "multilabel_accuracy:threshold=0,hamming_loss:threshold=0:confidence=0.9"],
+    "bytes": ["--model", f"{RECORDED}/shared_traced.pt", "--data",
+              "npy:input={scratch}/inputs.npy,right={scratch}/first.npy,bytes={scratch}/first.npy,label=right+bytes",
+              "--score-label", "right",
+              "--metrics", "bits_per_byte:bytes=bytes"],
     "every option": [*LENET, "--processes", "--transport", "tcp", "--forward-deadline", "30", "--deadline", "600",
                       "--num-pipe-buffers", "3", "--log", "{scratch}/run.log", "--log-format", "json"],
     "a DeepSpeed configuration": [*LENET, "--config", "{scratch}/ds.json"],
@@ -115,21 +126,30 @@ class Schema:
             part = self.text["$defs"][part["$ref"].removeprefix("#/$defs/")]
         return part
 
-    def fields(self, part=None, path=""):
-        """The paths of all properties, as paths_of() writes them."""
-        part = self.resolved(self.text if part is None else part)
-        found = set()
+    def fields(self, part=None, path="", place=""):
+        """The paths of all properties, as paths_of() writes them, each with the place where the schema defines it: many paths
+        may lead to one definition."""
+        part = self.text if part is None else part
+        place = part.get("$ref", place)
+        part = self.resolved(part)
+        found = {}
         for key, value in part.get("properties", {}).items():
-            found |= {f"{path}.{key}"} | self.fields(value, f"{path}.{key}")
+            found |= {f"{path}.{key}": f"{place}.{key}"} | self.fields(value, f"{path}.{key}", f"{place}.{key}")
         if isinstance(part.get("items"), dict):
-            found |= self.fields(part["items"], f"{path}[]")
+            found |= self.fields(part["items"], f"{path}[]", f"{place}[]")
         return found
+
+    def unseen(self, paths):
+        """Definitions to which none of the paths of documents leads."""
+        fields = self.fields()
+        return sorted(set(fields.values()) - {fields[path] for path in paths if path in fields})
 
 
 def paths_of(document, path=""):
     """Of all values; the elements of an array have one path."""
     if isinstance(document, dict):
-        return set().union(*({f"{path}.{key}"} | paths_of(value, f"{path}.{key}") for key, value in document.items()))
+        named = [(f"{path}.{key.split(':')[0]}", value) for key, value in document.items()]  # of a metric without its options
+        return set().union(*({place} | paths_of(value, place) for place, value in named))
     if isinstance(document, list):
         return set().union(*(paths_of(value, f"{path}[]") for value in document))
     return set()
@@ -213,7 +233,7 @@ def check_results(schema, program):
         results.append(result)
     for result in results:
         seen |= paths_of(result)
-    assert not schema.fields() - seen, f"in no result: {sorted(schema.fields() - seen)}"
+    assert not schema.unseen(seen), f"in no result: {schema.unseen(seen)}"
     wrong = sum(check_that_wrong_documents_are_refused(schema, result) for result in (results[2], results[-1]))
     more = {**results[0], "new_field": 1}
     assert schema.open.is_valid(more) and not schema.closed.is_valid(more)
@@ -227,7 +247,7 @@ def check_plans(schema, program):
     for what, plan in zip(PLANS, plans):
         schema.expect(what, plan)
     seen = set().union(*map(paths_of, plans))
-    assert not schema.fields() - seen, f"in no plan: {sorted(schema.fields() - seen)}"
+    assert not schema.unseen(seen), f"in no plan: {schema.unseen(seen)}"
     wrong = sum(check_that_wrong_documents_are_refused(schema, plan) for plan in plans[-2:])
     print(f"{len(plans)} plans are right, {wrong} wrong ones are refused")
 
@@ -293,6 +313,8 @@ def main():
         scratch = pathlib.Path(folder)
         write_npy(scratch / "inputs.npy", "<f4", (8, 1, 6, 6), bytes(8 * 36 * 4))
         write_npy(scratch / "zeros.npy", "<f4", (8, 5), bytes(8 * 5 * 4))
+        write_npy(scratch / "marks.npy", "<i8", (8, 5), struct.pack("<40q", *(place % 3 % 2 for place in range(40))))
+        write_npy(scratch / "first.npy", "<i8", (8,), struct.pack("<8q", *(1 for _ in range(8))))
         (scratch / "hosts").write_text("w0 slots=1\nw1 slots=1\n")
         (scratch / "ds.json").write_text('{"train_batch_size": 50, "fp16": {"enabled": false}}')
         program = Program(troupe, documents, source, scratch)
