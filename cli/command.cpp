@@ -16,6 +16,7 @@ namespace {
 constexpr std::array commands = {
     command{"eval", "Evaluate a model on data through a pipeline of stages", &run_eval},
     command{"plan", "Show how a model would be cut, with predicted times; start nothing", &run_plan},
+    command{"score", "Score predictions that are in a file already", &run_score},
     command{"chaos", "Evaluate under faults and without, and compare the bits", &run_chaos},
     command{"compare", "Evaluate several models on the same samples, with paired differences", &run_compare},
     command{"watch", "Evaluate checkpoints as they appear in a folder, and name the best", &run_watch},

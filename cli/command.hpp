@@ -45,6 +45,7 @@ tl::unexpected<error> become_agent(const arguments& given);
 expected<exit_status> run_schedule(const arguments& given);
 expected<exit_status> run_simulate(const arguments& given);
 expected<exit_status> run_inspect(const arguments& given);
+expected<exit_status> run_score(const arguments& given);
 expected<exit_status> run_explain(const arguments& given);
 expected<exit_status> run_print_config(const arguments& given);
 expected<exit_status> run_doctor(const arguments& given);

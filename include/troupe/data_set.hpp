@@ -15,6 +15,8 @@
 
 namespace troupe {
 
+class metric;
+
 /// Samples with their labels. Dimension 0 of every tensor is the sample and has the same size, 1 or more. All tensors
 /// are on the CPU, in any strides. The run copies them, so that their memory may be filled anew. It shares the memory
 /// of a tensor to which nothing else refers: no other handle, no other tensor of its storage, and not memory of your
@@ -69,6 +71,12 @@ class data_set {
   /// run then reads exactly one micro-batch at a time, so that its samples alone decide; the same micro-batch has the
   /// same bits again.
   [[nodiscard]] virtual bool has_varying_sizes() const noexcept { return false; }
+  /// The metric of that name, if these data alone can compute it, such as squad, which needs the texts of the questions;
+  /// else null, and the metric is that of the table (make_metric). It keeps what the one of the table keeps, since
+  /// stages in other processes do not have the data.
+  [[nodiscard]] virtual std::shared_ptr<const metric> own_metric([[maybe_unused]] const std::string& name) const {
+    return nullptr;
+  }
   /// Decodes [range.begin, range.end), which is not empty and lies inside [0, size()): one row per sample in every
   /// tensor. An error or an exception ends the call.
   [[nodiscard]] virtual expected<sample_block> read(sample_range range) const = 0;

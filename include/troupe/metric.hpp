@@ -106,6 +106,13 @@ struct metric_total {
   std::span<const std::byte> rows;
 };
 
+/// A file with the predictions of a task.
+struct prediction_document {
+  /// Empty for FILE.json itself; "nbest" for FILE.nbest.json.
+  std::string suffix = {};
+  std::string content = {};
+};
+
 /// A metric is a state, an update on the stage and a merge at the aggregator. Derive a metric of your own from
 /// metric_of, part_metric_of, mean_metric or row_metric (metric_of.hpp). Derive from this class only if the size of the
 /// state is unknown at compile time.
@@ -144,6 +151,14 @@ class metric {
   /// state that is not counted. Return E0108 for values that can be computed but have no meaning, such as nll of
   /// outputs that are no log-probabilities.
   [[nodiscard]] virtual expected<void> judge([[maybe_unused]] const scored_part& part) const { return {}; }
+
+  /// true: predictions() has files for --predictions FILE.json, in the form that the task has for them.
+  [[nodiscard]] virtual bool has_predictions() const noexcept { return false; }
+  /// The content of FILE.json, and of files beside it. `with_candidates`: --predictions-with probabilities.
+  [[nodiscard]] virtual std::vector<prediction_document> predictions([[maybe_unused]] const metric_total& total,
+                                                                     [[maybe_unused]] bool with_candidates) const {
+    return {};
+  }
 };
 
 using metric_ptr = std::shared_ptr<const metric>;

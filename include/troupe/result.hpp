@@ -134,6 +134,8 @@ struct json_report {
 };
 
 json_report result_json(const run_result& result);
+/// Metrics alone, as `troupe score` prints them: {"metrics": {"squad": {"exact_match": 81.2, ...}}}.
+json_report scores_json(const std::vector<metric_value>& metrics);
 
 /// The result as a table for people: metrics, rate, and per stage layers, busy share and micro-batches. Lines have at
 /// most `width` columns (at least 40); an ellipsis shortens lists of layers. The text ends with a newline.

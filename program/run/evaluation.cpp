@@ -25,6 +25,19 @@ std::optional<std::string> objection_to_rows(const std::vector<metric_ptr>& metr
   return rows ? std::nullopt : std::optional(rows.error());
 }
 
+/// Null where FILE.json is not asked for.
+expected<std::shared_ptr<prediction_documents>> open_documents(const sink_request& sink) {
+  const prediction_options& asked = sink.prediction_file;
+  if (asked.file.empty() || sink.predictions != nullptr) return std::shared_ptr<prediction_documents>();
+  const auto found = std::ranges::find_if(sink.metrics, [](const metric_ptr& each) { return each->has_predictions(); });
+  if (found != sink.metrics.end()) {
+    return prediction_documents::open(asked.file, *found, asked.with == prediction_extra::probabilities);
+  }
+  return fail(error_code::flags_contradict, "predictions",
+              asked.file + " is for the predictions of a task, and none of the metrics has any for these data",
+              "add the metric of the task, such as --metrics squad, or write predictions.jsonl");
+}
+
 }  // namespace
 
 std::vector<metric_ptr> sink_request::kept() const {
@@ -63,6 +76,7 @@ expected<void> evaluation::add_sink(const sink_request& sink) {
     file = TROUPE_TRY(open_prediction_file(path, TROUPE_TRY(prediction_format_of(path))));
     fold->write_last_rows(file);
   }
+  documents_.push_back(TROUPE_TRY(open_documents(sink)));
   ticket_->score_words.push_back(has_rows(kept) ? 0 : score_words_of(kept));
   ticket_->folds.push_back(fold);
   folds_.push_back(std::move(fold));
@@ -117,6 +131,9 @@ expected<run_result> evaluation::result(const call_outcome& outcome) const {
     const metric_fold& folded = *folds_[sink];
     auto computed = TROUPE_TRY(folded.compute());
     if (prediction_files_[sink] != nullptr) TROUPE_TRY(prediction_files_[sink]->finish());
+    if (documents_[sink] != nullptr) {
+      TROUPE_TRY(documents_[sink]->write(folded.total_of(documents_[sink]->source())));
+    }
     result.sinks.push_back({.name = request_.sinks[sink].name,
                             .samples = folded.samples(),
                             .metrics = std::move(computed),

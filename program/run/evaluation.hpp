@@ -12,6 +12,7 @@
 #include "runtime/metric/metric_fold.hpp"
 #include "runtime/metric/row_writer.hpp"
 #include "runtime/metric/scored_tensor.hpp"
+#include "runtime/predictions/prediction_documents.hpp"
 #include "runtime/wiring/assembly.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/metric.hpp>
@@ -24,7 +25,7 @@ namespace troupe {
 struct sink_request {
   std::string name = "metrics";
   std::vector<metric_ptr> metrics;
-  /// Keeps the predictions, and has no value; null where none are written.
+  /// Keeps the predictions, and has no value; null where none are written, or where one of the metrics has them.
   metric_ptr predictions = nullptr;
   /// Where to.
   prediction_options prediction_file = {};
@@ -51,7 +52,7 @@ struct evaluation_request {
 /// One exact evaluation as a call: makes the ticket, and the result from how the call ended.
 class evaluation {
  public:
-  /// E0611: a file of predictions cannot be written.
+  /// E0611: a file of predictions cannot be written. E0104: FILE.json, and no metric has predictions.
   [[nodiscard]] static expected<std::unique_ptr<evaluation>> make(evaluation_request request);
 
   [[nodiscard]] const call_ticket_ptr& ticket() const noexcept { return ticket_; }
@@ -84,6 +85,8 @@ class evaluation {
   std::vector<std::shared_ptr<metric_fold>> folds_;
   /// By sink; null where no predictions are written.
   std::vector<std::shared_ptr<row_writer>> prediction_files_;
+  /// By sink; null where no predictions of a task are written.
+  std::vector<std::shared_ptr<prediction_documents>> documents_;
   call_ticket_ptr ticket_;
 };
 

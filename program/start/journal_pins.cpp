@@ -76,6 +76,11 @@ std::string prediction_text(const prediction_options& kept) {
   return "predictions " + kind + " " + prediction_extra_name(kept.with);
 }
 
+/// The predictions of a task are made of the rows of its metric.
+bool has_rows_of(const prediction_options& kept) {
+  return !kept.file.empty() && !kept.file.ends_with(".json");
+}
+
 std::string metrics_of(const topology& what) {
   std::string text;
   for (const scored_sink& sink : what.parts().sinks) {
@@ -87,7 +92,7 @@ std::string metrics_of(const topology& what) {
     if (sink.options.intervals.confidence != 0) names += " with intervals";
     if (!sink.options.tensor.empty()) names += " of " + sink.options.tensor;
     if (!sink.options.label.empty()) names += " against " + sink.options.label;
-    if (const prediction_options& kept = sink.options.predictions; !kept.file.empty()) {
+    if (const prediction_options& kept = sink.options.predictions; has_rows_of(kept)) {
       names += " with " + prediction_text(kept);
     }
     append(text, "; ", what.parts().sinks.size() == 1 ? names : sink.name + ": " + names);

@@ -101,7 +101,7 @@ expected<void> check_score_sizes(const std::vector<sink_request>& sinks, const c
 }  // namespace
 
 expected<std::unique_ptr<evaluation>> make_call(const checked_run& run, const data_set_ptr& data) {
-  auto sinks = TROUPE_TRY(make_sinks(run, data->classes()));
+  auto sinks = TROUPE_TRY(make_sinks(run, *data));
   TROUPE_TRY(check_score_sizes(sinks, run));
   return evaluation::make(
       evaluation_request{data, run.options.micro_batch, run.options.limit, std::move(sinks), run.options.data_workers});

@@ -52,8 +52,20 @@ expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>&
 expected<metric_ptr> make_predictions(const prediction_options& asked) {
   if (asked.file.empty()) return metric_ptr();
   return prediction_format_of(asked.file).map([&](prediction_format format) {
-    return make_prediction_rows(format, asked.with);
+    return format == prediction_format::json ? metric_ptr() : make_prediction_rows(format, asked.with);
   });
+}
+
+expected<std::vector<sink_request>> make_sinks(const checked_run& run, const data_set& data) {
+  auto made = TROUPE_TRY(make_sinks(run, data.classes()));
+  const auto& sinks = run.parts().sinks;
+  for (std::size_t sink = 0; sink < made.size(); ++sink) {
+    for (std::size_t i = 0; i < made[sink].metrics.size(); ++i) {
+      const auto* name = std::get_if<std::string>(&sinks[sink].metrics[i]);
+      if (auto own = name == nullptr ? metric_ptr() : data.own_metric(*name)) made[sink].metrics[i] = std::move(own);
+    }
+  }
+  return made;
 }
 
 expected<std::vector<sink_request>> make_sinks(const checked_run& run, std::uint32_t classes) {

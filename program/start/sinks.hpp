@@ -6,6 +6,7 @@
 #include "messages/activation.hpp"
 #include "program/run/evaluation.hpp"
 #include "program/topology/checked_run.hpp"
+#include <troupe/data_set.hpp>
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -16,10 +17,14 @@ namespace troupe {
                                                              std::uint32_t classes,
                                                              const interval_options& intervals);
 
-/// What keeps the predictions of a sink; null where none are asked for. E0103 for a file of another kind.
+/// What keeps the predictions of a sink; null where none are asked for, or where a metric has them. E0103 for a file of
+/// another kind.
 [[nodiscard]] expected<metric_ptr> make_predictions(const prediction_options& asked);
 
-/// What each sink scores, in the order of the plan. Errors: make_metric().
+/// What each sink scores, in the order of the plan; in the driver, by the data's own metrics where there are such.
+/// Errors: make_metric().
+[[nodiscard]] expected<std::vector<sink_request>> make_sinks(const checked_run& run, const data_set& data);
+/// The same without the data.
 [[nodiscard]] expected<std::vector<sink_request>> make_sinks(const checked_run& run, std::uint32_t classes);
 
 /// Whether the metrics of every sink fit the first micro-batch (metric_scorer::judge): `outputs` are what each node of

@@ -196,7 +196,8 @@ const std::array options_in_order = {
                                              "Which of several labels of the data the metrics score it against"),
     row<plain<std::string, &o::predictions, &prediction_options::file>>(
         "predictions", k::text, "FILE", 0, 0, "predictions.jsonl",
-        "Write what the model says of each sample: FILE.jsonl, or FILE.npy", &check_prediction_file),
+        "Write what the model says of each sample: FILE.jsonl, FILE.npy, or FILE.json of a task",
+        &check_prediction_file),
     row<extra_of_predictions>("predictions_with", k::text, "VALUES", 0, 0, "probabilities",
                               "What stands beside each prediction: none, probabilities or outputs",
                               &check_prediction_extra),

@@ -23,6 +23,9 @@ class cast_set final : public data_set {
   [[nodiscard]] bool has_constant_memory() const noexcept override { return base_->has_constant_memory(); }
   [[nodiscard]] bool has_varying_sizes() const noexcept override { return base_->has_varying_sizes(); }
 
+  [[nodiscard]] std::shared_ptr<const metric> own_metric(const std::string& name) const override {
+    return base_->own_metric(name);
+  }
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     expected<sample_block> block = base_->read(range);
     return block ? cast(std::move(*block)) : block;

@@ -9,6 +9,7 @@
 #include "runtime/data/data_option.hpp"
 #include "runtime/data/image_options.hpp"
 #include "runtime/data/table_options.hpp"
+#include "runtime/data/text_options.hpp"
 #include <troupe/data_set.hpp>
 
 namespace troupe {
@@ -38,6 +39,7 @@ expected<data_set_ptr> open_imagefolder(const data_request& request);
 expected<data_set_ptr> open_webdataset(const data_request& request);
 expected<data_set_ptr> open_csv(const data_request& request);
 expected<data_set_ptr> open_jsonl(const data_request& request);
+expected<data_set_ptr> open_squad(const data_request& request);
 
 inline constexpr std::array cifar100_options = {
     data_option{.name = "coarse",
@@ -65,6 +67,8 @@ inline constexpr std::array data_kinds = {
     data_kind{"csv", "FILE[,NAME=VALUE,...]", "a table of numbers with a column of labels, in CSV", open_csv,
               csv_options},
     data_kind{"jsonl", "FILE[,NAME=VALUE,...]", "the same with one JSON object per line", open_jsonl, jsonl_options},
+    data_kind{"squad", "FILE,tokenizer=FOLDER[,max-length=TOKENS][,stride=TOKENS][,...]",
+              "questions about contexts, JSON in the form of SQuAD 1.1 or 2.0", open_squad, squad_options},
 };
 
 /// "mnist:FILE_OR_DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS[,DTYPE][,ignore=LABEL], npz:..."

@@ -85,6 +85,17 @@ std::string metric_fold::rows_of(std::uint64_t index) const {
   return ", samples " + std::to_string(begin) + " to " + std::to_string(std::min(begin + rows_each_, rows_in_all_) - 1);
 }
 
+metric_total metric_fold::total_of(const metric_ptr& one) const {
+  std::span<const std::uint64_t> rest = words_;
+  for (std::size_t index = 0; index < metrics_.size(); ++index) {
+    const std::size_t words = metrics_[index]->words();
+    if (metrics_[index] == one) return {rest.first(words), rows_[index]};
+    rest = rest.subspan(words);
+  }
+  TROUPE_CHECK(false, "a metric of this fold");
+  return {};
+}
+
 expected<std::vector<metric_value>> metric_fold::compute() const {
   std::vector<metric_value> values;
   std::span<const std::uint64_t> rest = words_;

@@ -44,6 +44,8 @@ class metric_fold final : public call_fold {
   /// The values of all metrics, in their order, for the scores folded so far; NaN for a mean over nothing. E0603: a
   /// metric threw.
   [[nodiscard]] expected<std::vector<metric_value>> compute() const;
+  /// What `one`, which must be among the metrics, has got so far.
+  [[nodiscard]] metric_total total_of(const metric_ptr& one) const;
 
  private:
   [[nodiscard]] expected<void> add(const score& added);

@@ -29,6 +29,7 @@ enum class metric_task : std::uint8_t {
   labels,   ///< outputs and labels [samples, labels], labels 0 and 1
   tokens,   ///< outputs [samples, positions, classes], labels int64 [samples, positions]; or as classes
   numbers,  ///< outputs and labels of the same shape
+  spans,    ///< start_logits and end_logits, of questions (squad_spans.hpp)
 };
 
 /// One row of the table.
@@ -73,6 +74,7 @@ expected<metric_ptr> make_rmse(const metric_request& asked);
 expected<metric_ptr> make_r2(const metric_request& asked);
 expected<metric_ptr> make_pearson(const metric_request& asked);
 expected<metric_ptr> make_spearman(const metric_request& asked);
+expected<metric_ptr> make_squad_spans(const metric_request& asked);
 
 /// All metrics by name. A new one has its row here, its function above and a source file of its own.
 inline constexpr std::array metric_kinds = {
@@ -133,6 +135,8 @@ inline constexpr std::array metric_kinds = {
     metric_kind{"r2", metric_task::numbers, "coefficient of determination", make_r2},
     metric_kind{"pearson", metric_task::numbers, "correlation of outputs and labels", make_pearson},
     metric_kind{"spearman", metric_task::numbers, "correlation of the ranks of outputs and labels", make_spearman},
+    metric_kind{"squad", metric_task::spans, "exact match and F1 of answers, by the rules of SQuAD", make_squad_spans,
+                "", false},
 };
 
 /// "accuracy, topK, nll": the names of the table.

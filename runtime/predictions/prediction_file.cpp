@@ -5,18 +5,13 @@
 #include <utility>
 
 #include "messages/try.hpp"
-#include "runtime/os/errno_text.hpp"
 #include "runtime/os/file_replacement.hpp"
 #include "runtime/predictions/array_rows.hpp"
 #include "runtime/predictions/prediction_rows.hpp"
+#include "runtime/predictions/unwritable.hpp"
 
 namespace troupe {
 namespace {
-
-tl::unexpected<error> unwritable(const std::string& file, int reason) {
-  return fail(error_code::output_unwritable, file, "the predictions cannot be written: " + errno_text(reason),
-              "make room, or name a file in a directory that can be written (--predictions)");
-}
 
 class prediction_file : public row_writer {
  public:
@@ -38,7 +33,7 @@ class prediction_file : public row_writer {
 
  private:
   [[nodiscard]] expected<void> told(int reason) const {
-    return reason == 0 ? expected<void>{} : expected<void>(unwritable(path_, reason));
+    return reason == 0 ? expected<void>{} : expected<void>(predictions_unwritable(path_, reason));
   }
 
   std::string path_;

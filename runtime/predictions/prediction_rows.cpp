@@ -99,8 +99,9 @@ class array_part_rows final : public prediction_rows {
 expected<prediction_format> prediction_format_of(const std::string& file) {
   if (file.ends_with(".jsonl")) return prediction_format::jsonl;
   if (file.ends_with(".npy")) return prediction_format::npy;
+  if (file.ends_with(".json")) return prediction_format::json;
   return fail(error_code::value_out_of_range, "predictions",
-              "the name \"" + file + "\" does not say what to write, expected one that ends in .jsonl or .npy",
+              "the name \"" + file + "\" does not say what to write, expected one that ends in .jsonl, .npy or .json",
               "write predictions.jsonl, or predictions.npy");
 }
 

@@ -13,14 +13,15 @@ namespace troupe {
 enum class prediction_format : std::uint8_t {
   jsonl,  ///< a line for each sample: {"sample": 3, "label": 7, "prediction": 7}
   npy,    ///< one array, a row for each sample
+  json,   ///< the predictions of a task, in the form that the task has for them (metric::predictions)
 };
 
 /// E0103 for another name.
 [[nodiscard]] expected<prediction_format> prediction_format_of(const std::string& file);
 
-/// What a stage keeps of each sample for the file, as the rows of a metric "predictions", which has no value. jsonl:
-/// the lines. npy: an array of each micro-batch: its type as "<f4", the number of dimensions and each of them in 64
-/// bits, then the elements.
+/// What a stage keeps of each sample for a file jsonl or npy, as the rows of a metric "predictions", which has no
+/// value. jsonl: the lines. npy: an array of each micro-batch: its type as "<f4", the number of dimensions and each of
+/// them in 64 bits, then the elements.
 [[nodiscard]] metric_ptr make_prediction_rows(prediction_format format, prediction_extra with);
 
 /// Writes these rows to `file`, which takes the place of an old one when it is whole. E0611 where it cannot be written;

@@ -108,6 +108,12 @@ struct value_writer {
 
 }  // namespace
 
+json_report scores_json(const std::vector<metric_value>& metrics) {
+  number_writer number;
+  const json object = {{"metrics", metrics_json(metrics, number)}};
+  return {object.dump(2) + "\n", number.take_warnings()};
+}
+
 nlohmann::ordered_json value_json(const option_value& value) {
   return std::visit(value_writer{}, value);
 }
