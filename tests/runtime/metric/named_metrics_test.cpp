@@ -114,7 +114,10 @@ TEST(named_metrics, are_all_recorded) {
       }
     }
   }
-  for (const std::string& name : metric_names()) EXPECT_GE(tried[name], 8) << name << " is recorded";
+  for (const std::string& name : metric_names()) {
+    if (name == "squad") continue;  // tests/cli/questions_test.cpp
+    EXPECT_GE(tried[name], 8) << name << " is recorded";
+  }
   for (const metric_setting& each : metric_settings_known) {
     if (each.name == "bytes") continue;  // a name has no value of its own
     EXPECT_GE(options[std::string(each.name)], 4) << each.name << " is recorded";
