@@ -30,7 +30,8 @@ struct squad_file {
 /// Reads `path` without keeping more than its texts. Members that are not needed are skipped. Errors: E0301 there is no
 /// such file; E0307 it cannot be read; E0303 it has another form: no JSON, nested more than 200 deep, a byte that is no
 /// UTF-8, a member that is missing, of another type or there twice, an empty context, an id that is there twice, a
-/// question of v1 without answers; E0305 an answer that does not stand at its answer_start; E0306 no question.
+/// question of v1 without answers, or one with more than 1000; E0305 an answer that does not stand at its answer_start;
+/// E0306 no question.
 expected<squad_file> read_squad_file(const std::string& path);
 
 }  // namespace troupe

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <string_view>
-#include <unordered_set>
+#include <vector>
 
 #include "messages/file_fixes.hpp"
 #include "messages/printable.hpp"
@@ -16,6 +17,8 @@ namespace troupe {
 
 namespace {
 
+/// Files of SQuAD have six at the most.
+constexpr std::size_t answers_max = 1000;
 constexpr const char* form_fix =
     "give a file in the form of SQuAD: data[].paragraphs[] with context and qas[], which have id, question and answers";
 
@@ -85,6 +88,9 @@ bool squad_reader::enter(bool is_object) {
     inner = each.to;
   }
   if (inner == part::other && !take_other(is_object ? "an object" : "an array")) return false;
+  if (inner == part::answer && open_.back().count > answers_max) {
+    return wrong("is one of more than " + std::to_string(answers_max) + " answers to a question");
+  }
   if (inner == part::paragraph) context_ = made_.contexts.size();
   if (inner == part::question) made_.questions.push_back({.id = {}, .text = {}, .context = context_, .answers = {}});
   if (inner == part::answer) answers_.push_back({.text = {}, .start = {}, .question = made_.questions.size() - 1});
@@ -266,12 +272,15 @@ expected<squad_file> squad_reader::take() {
   }
   const bool is_v2 = says_impossible_ || version_.starts_with("v2") || version_.starts_with("2");
   made_.version = is_v2 ? squad_version::v2 : squad_version::v1;
-  std::unordered_set<std::string_view> ids;
+  std::vector<std::size_t> order(made_.questions.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto id_of = [&](std::size_t at) -> const std::string& { return made_.questions[at].id; };
+  std::ranges::sort(order, {}, id_of);
+  if (const auto twice = std::ranges::adjacent_find(order, {}, id_of); twice != order.end()) {
+    return fail(error_code::data_bad_format, path_, "two questions have the id " + shown(id_of(*twice)),
+                "give each question an id of its own: predictions are found by it");
+  }
   for (const squad_question& each : made_.questions) {
-    if (!ids.insert(each.id).second) {
-      return fail(error_code::data_bad_format, path_, "two questions have the id " + shown(each.id),
-                  "give each question an id of its own: predictions are found by it");
-    }
     if (each.answers.empty() && !is_v2) {
       return fail(error_code::data_bad_format, path_, "question " + shown(each.id) + " has no answer",
                   "give it one, or write \"version\": \"v2.0\" if questions may have none");

@@ -153,6 +153,16 @@ TEST_F(squad_files, with_an_id_or_a_member_twice_are_refused) {
                  error_code::data_bad_format, "id is there twice");
 }
 
+TEST_F(squad_files, with_a_thousand_answers_to_a_question_are_read_and_with_more_refused) {
+  const auto with_answers = [](int count) {
+    std::string answers = R"({"text": "x"})";
+    for (int i = 1; i < count; ++i) answers += R"(, {"text": ""})";
+    return with_questions(R"({"id": "a", "question": "q", "answers": [)" + answers + "]}");
+  };
+  EXPECT_TRUE(read(with_answers(1000)).has_value());
+  expect_refused(with_answers(1001), error_code::data_bad_format, "more than 1000 answers");
+}
+
 TEST_F(squad_files, with_an_empty_context_are_refused) {
   expect_refused(with_questions(question("a", "", "0"), ""), error_code::data_bad_format, "context is empty");
 }
