@@ -23,7 +23,7 @@ packages=(
   clang cmake ninja-build make git ca-certificates unzip python3 python3-pip ccache lld
   libcaf-dev libasio-dev libmsgpack-cxx-dev libgtest-dev libgmock-dev libcli11-dev libtomlplusplus-dev
   nlohmann-json3-dev libfmt-dev libspdlog-dev libexpected-dev libssl-dev libisal-dev zlib1g-dev
-  libjpeg62-turbo-dev libpng-dev libarchive-dev libicu-dev
+  libjpeg62-turbo-dev libpng-dev libarchive-dev libicu-dev libonig-dev
 )
 bench_packages=(libgloo-dev)
 check_packages=(clang-format clang-tidy libclang-rt-dev g++ python3-jsonschema)

@@ -243,7 +243,7 @@ made_decoder read_strip(const json_part& part) {
   return std::make_unique<strip_decoder>(std::move(content), start, stop);
 }
 
-made_decoder read_with_options(const json_part& part, const std::string& type) {
+made_decoder read_configured_decoder(const json_part& part, const std::string& type) {
   if (type == "WordPiece") {
     TROUPE_TRY(check_members(part, type, {"prefix", "cleanup"}));
     const std::string prefix = TROUPE_TRY(text_or(part, "prefix", "##"));
@@ -302,7 +302,7 @@ expected<std::unique_ptr<const decoder>> read_decoder(const json_part& part) {
     return make_byte_level_decoder();
   }
   if (type == "Strip") return read_strip(part);
-  if (type != "Fuse" && type != "ByteFallback") return read_with_options(part, type);
+  if (type != "Fuse" && type != "ByteFallback") return read_configured_decoder(part, type);
   TROUPE_TRY(check_members(part, type, {}));
   if (type == "Fuse") return std::make_unique<fuse_decoder>();
   return std::make_unique<byte_fallback_decoder>();

@@ -205,7 +205,7 @@ made_normalizer read_charsmap(const json_part& part) {
   return make_charsmap_normalizer(*bytes, part.where());
 }
 
-made_normalizer read_with_options(const json_part& part, const std::string& type) {
+made_normalizer read_configured_normalizer(const json_part& part, const std::string& type) {
   if (type == "Strip") {
     TROUPE_TRY(check_members(part, type, {"strip_left", "strip_right"}));
     const bool left = TROUPE_TRY(truth_or(part, "strip_left", true));
@@ -242,7 +242,7 @@ expected<std::unique_ptr<const normalizer>> read_normalizer(const json_part& par
     }
     return make<sequence_normalizer>(std::move(parts));
   }
-  if (type == "Strip" || type == "Prepend" || type == "Replace") return read_with_options(part, type);
+  if (type == "Strip" || type == "Prepend" || type == "Replace") return read_configured_normalizer(part, type);
   TROUPE_TRY(check_members(part, type, {}));
   if (type == "NFC") return make<normal_form_normalizer>(normal_form::nfc);
   if (type == "NFD") return make<normal_form_normalizer>(normal_form::nfd);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,7 @@ class bert_pre_tokenizer : public pre_tokenizer {
       std::size_t start = 0;
       for (std::size_t at = 0; at < part.size();) {
         const std::size_t before = at;
-        const std::uint16_t flags = table[utf8::next(part, at)].flags;
+        const std::uint8_t flags = table[utf8::next(part, at)];
         if ((flags & (unicode::white_space | unicode::punctuation)) == 0) continue;
         take(start, before);
         if ((flags & unicode::punctuation) != 0) take(before, at);
@@ -116,9 +117,8 @@ class pattern_pre_tokenizer : public pre_tokenizer {
 class byte_level_pre_tokenizer : public pre_tokenizer {
  public:
   byte_level_pre_tokenizer(bool adds_space, bool uses_regex, bool is_last)
-      : adds_space_(adds_space), uses_regex_(uses_regex), is_last_(is_last) {
-    pattern_.is_regex = true;
-    if (uses_regex_) pattern_.expression = *regex::expression::compile(byte_level_expression);
+      : adds_space_(adds_space), is_last_(is_last) {
+    if (uses_regex) words_.emplace(*regex::compile(byte_level_expression));
   }
 
   expected<void> apply(document& text) const override {
@@ -131,9 +131,9 @@ class byte_level_pre_tokenizer : public pre_tokenizer {
         return {};
       }));
     }
-    if (uses_regex_) {
+    if (words_) {
       const bool is_found = text.split(split_behaviour::isolated, false, [&](std::string_view part, const auto& take) {
-        return pattern_.find(part, take);
+        return words_->find(part, take);
       });
       if (!is_found) return gave_up();
     }
@@ -152,9 +152,8 @@ class byte_level_pre_tokenizer : public pre_tokenizer {
 
  private:
   bool adds_space_;
-  bool uses_regex_;
   bool is_last_;
-  text_pattern pattern_;
+  std::optional<text_pattern> words_;
 };
 
 enum class prepend_scheme { always, first, never };
@@ -307,9 +306,7 @@ std::unique_ptr<const pre_tokenizer> make_byte_level_pre_tokenizer(bool adds_spa
 }
 
 std::unique_ptr<const pre_tokenizer> make_regex_byte_pre_tokenizer(const std::string& expression) {
-  text_pattern pattern;
-  pattern.is_regex = true;
-  pattern.expression = *regex::expression::compile(expression);
+  text_pattern pattern(*regex::compile(expression));
   std::vector<std::unique_ptr<const pre_tokenizer>> parts;
   parts.push_back(std::make_unique<pattern_pre_tokenizer>(std::move(pattern), split_behaviour::isolated, false));
   parts.push_back(make_byte_level_pre_tokenizer(false, false));

@@ -15,8 +15,7 @@ tl::unexpected<error> unusable(const std::string& where, const std::string& caus
 
 tl::unexpected<error> gave_up() {
   return fail(error_code::data_bad_format, "tokenizer",
-              "a regular expression of the tokenizer takes more than " + std::to_string(regex::steps_max) +
-                  " steps and " + std::to_string(regex::steps_per_byte_max) + " for each byte of the text",
+              "a regular expression of the tokenizer takes too much time or memory on this text",
               "leave this text out, or use a tokenizer whose expressions do not go back again and again");
 }
 
@@ -57,18 +56,13 @@ expected<std::size_t> count_in(const json_part& part, std::size_t most) {
 
 expected<text_pattern> read_pattern(const json_part& part) {
   const tagged_part only = TROUPE_TRY(part.tagged());
-  text_pattern made;
-  made.literal = TROUPE_TRY(only.value.text());
-  if (only.kind == "String") return made;
+  std::string pattern = TROUPE_TRY(only.value.text());
+  if (only.kind == "String") return text_pattern(std::move(pattern));
   if (only.kind != "Regex") return unusable(part.where(), "a pattern of kind \"" + only.kind + "\" is not supported");
-  made.is_regex = true;
-  auto compiled = regex::expression::compile(made.literal);
-  if (!compiled) {
-    return unusable(part.where(), "the regular expression \"" + made.literal.substr(0, 200) + "\" cannot be used, " +
-                                      compiled.error());
-  }
-  made.expression = std::move(*compiled);
-  return made;
+  auto compiled = regex::compile(pattern);
+  if (compiled) return text_pattern(std::move(*compiled));
+  return unusable(part.where(),
+                  "the regular expression \"" + pattern.substr(0, 200) + "\" cannot be used, " + compiled.error());
 }
 
 }  // namespace troupe

@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "runtime/json/json_part.hpp"
 #include "runtime/text/regex.hpp"
@@ -24,21 +26,29 @@ expected<std::string> text_or(const json_part& part, std::string_view key, const
 expected<std::size_t> count_in(const json_part& part, std::size_t most);
 
 /// {"String": "a"} or {"Regex": "a+"}.
-struct text_pattern {
-  bool is_regex = false;
-  std::string literal;
-  regex::expression expression;
+class text_pattern {
+ public:
+  explicit text_pattern(std::string literal) : what_(std::move(literal)) {}
+  explicit text_pattern(regex expression) : what_(std::move(expression)) {}
 
-  /// Calls take(begin, end) for each match; false where the expression takes too many steps.
+  /// Calls take(begin, end) for each match; false where the search gave up.
   template <class Take>
   [[nodiscard]] bool find(std::string_view text, const Take& take) const {
-    if (is_regex) return expression.find_all(text, [&](const text_span& match) { take(match.begin, match.end); });
+    if (const auto* expression = std::get_if<regex>(&what_)) {
+      regex_search search(*expression, text);
+      while (const auto match = search.next()) take(match->begin, match->end);
+      return !search.has_given_up();
+    }
+    const std::string& literal = std::get<std::string>(what_);
     for (std::size_t at = text.find(literal); at != std::string_view::npos && !literal.empty();) {
       take(at, at + literal.size());
       at = text.find(literal, at + literal.size());
     }
     return true;
   }
+
+ private:
+  std::variant<std::string, regex> what_;
 };
 expected<text_pattern> read_pattern(const json_part& part);
 /// E0303: the expression gave up.

@@ -6,6 +6,7 @@
 #include <unicode/uchar.h>
 
 #include "messages/check.hpp"
+#include "runtime/text/unicode_runs.hpp"
 
 namespace troupe::unicode {
 namespace {
@@ -36,15 +37,14 @@ const character_table& character_table::get() {
 }
 
 character_table::character_table() {
-  class_of_.reserve(character_count);
+  flags_of_.reserve(character_count);
   for (std::size_t at = 0; at < runs.size();) {
-    const auto found = class_names.find(runs[at++]);
+    const std::uint8_t flags = flags_of_classes[class_names.find(runs[at++])];
     std::size_t count = 0;
     while (at < runs.size() && is_digit(runs[at])) count = count * 10 + static_cast<std::size_t>(runs[at++] - '0');
-    runs_.emplace_back(static_cast<char32_t>(class_of_.size()), static_cast<std::uint8_t>(found));
-    class_of_.insert(class_of_.end(), count == 0 ? 1 : count, static_cast<std::uint8_t>(found));
+    flags_of_.insert(flags_of_.end(), count == 0 ? 1 : count, flags);
   }
-  TROUPE_CHECK(class_of_.size() == character_count, "each character has a class");
+  TROUPE_CHECK(flags_of_.size() == character_count, "each character has flags");
 }
 
 lower_case to_lower(char32_t c) noexcept {

@@ -3,19 +3,17 @@
 
     PYTHON tests/runtime/text/make_unicode_runs.py
 
-Each part of the package has its own edition of Unicode: that of its regular expressions is newer than that of its
-categories. So each property is taken from what the package does with each single character. Made with tokenizers
-0.22.2; takes a minute.
+Each part of the package has its own edition of Unicode. So each property is taken from what the package does with each
+single character. Made with tokenizers 0.22.2.
 """
 import os
 import pathlib
 
-from tokenizers import Regex, normalizers, pre_tokenizers
+from tokenizers import normalizers, pre_tokenizers
 
 CHARACTERS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
-CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn Cs".split()
 # The order of the bits is that of unicode_classes.hpp.
-FLAGS = "rust_space numeric control mark_nonspacing combining punctuation rust_word rust_regex_space regex_space regex_word".split()
+FLAGS = "rust_space numeric control mark_nonspacing combining punctuation rust_word rust_regex_space".split()
 # What names a class in the text of runs: neither a digit nor a character that C++ escapes.
 NAMES = [chr(c) for c in range(33, 127) if chr(c) not in '0123456789"\\?%']
 
@@ -28,10 +26,6 @@ def kept(pre_tokenizer):
         for _, (begin, end) in pre_tokenizer.pre_tokenize_str("".join(map(chr, part))):
             found.update(part[begin:end])
     return found
-
-
-def matched(pattern):
-    return kept(pre_tokenizers.Split(Regex(pattern), "removed", invert=True))
 
 
 def isolated(pre_tokenizer):
@@ -60,8 +54,6 @@ def flags():
         "punctuation": isolated(pre_tokenizers.Punctuation()),
         "rust_word": word,
         "rust_regex_space": everything - no_space,
-        "regex_space": matched(r"\s"),
-        "regex_word": matched(r"\w"),
     }
     values = dict.fromkeys(CHARACTERS, 0)
     for bit, name in enumerate(FLAGS):
@@ -71,15 +63,11 @@ def flags():
 
 
 def main():
-    categories = dict.fromkeys(range(0xD800, 0xE000), CATEGORIES.index("Cs"))
-    for index, name in enumerate(CATEGORIES[:-1]):
-        for c in matched(r"\p{%s}" % name):
-            categories[c] = index
     marks = flags()
     classes = {}
     runs = []
     for c in range(0x110000):
-        found = classes.setdefault((categories[c], marks.get(c, 0)), len(classes))
+        found = classes.setdefault(marks.get(c, 0), len(classes))
         if runs and runs[-1][0] == found:
             runs[-1][1] += 1
         else:
@@ -92,10 +80,10 @@ def main():
         out.write("// Written by tests/runtime/text/make_unicode_runs.py.\n")
         out.write("namespace troupe::unicode {\n\n// clang-format off\n")
         out.write("const std::string_view class_names =\n    \"" + "".join(NAMES[: len(classes)]) + "\";\n")
-        out.write("const std::array<class_properties, class_count> properties_of_classes = {{\n")
+        out.write("const std::array<std::uint8_t, class_count> flags_of_classes = {{\n")
         row = "    "
-        for category, bits in classes:
-            item = "{%d, 0x%x}, " % (category, bits)
+        for bits in classes:
+            item = "0x%x, " % bits
             if len(row) + len(item) > 118:
                 out.write(row.rstrip() + "\n")
                 row = "    "
