@@ -48,6 +48,9 @@ class data_set {
   /// Why, one line for each, with the file (imagefolder:DIR,skip-bad). May be fewer than left_out() where they are
   /// many, and none where the user named the reason. They are warnings of the result.
   [[nodiscard]] virtual std::vector<std::string> left_out_reasons() const { return {}; }
+  /// What a reader of the result has to know about how samples were made: "3 of 300 texts have more than 64 tokens, and
+  /// are cut". They are warnings of the result, too.
+  [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
   /// Number of samples: always the same. A run over 0 samples ends with E0306 before it starts.
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
   /// Shape of one sample without the sample dimension: [1, 28, 28]. With several inputs: of the one with most elements.

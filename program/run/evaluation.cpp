@@ -125,6 +125,7 @@ expected<run_result> evaluation::result(const call_outcome& outcome) const {
   if (told > 0 && told < result.left_out) {
     result.warnings.push_back(std::to_string(result.left_out - told) + " more were left out");
   }
+  for (const std::string& each : request_.data->remarks()) result.warnings.push_back(each);
   result.samples = samples_in(outcome.tally.folded);
   result.micro_batches = outcome.tally.folded;
   for (std::size_t sink = 0; sink < folds_.size(); ++sink) {

@@ -13,6 +13,8 @@ class cast_set final : public data_set {
   cast_set(data_set_ptr base, at::ScalarType dtype) : base_(std::move(base)), dtype_(dtype) {}
 
   [[nodiscard]] std::uint64_t left_out() const noexcept override { return base_->left_out(); }
+  [[nodiscard]] std::vector<std::string> left_out_reasons() const override { return base_->left_out_reasons(); }
+  [[nodiscard]] std::vector<std::string> remarks() const override { return base_->remarks(); }
   [[nodiscard]] std::uint64_t size() const noexcept override { return base_->size(); }
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return base_->sample_shape(); }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return base_->classes(); }

@@ -40,6 +40,8 @@ expected<data_set_ptr> open_webdataset(const data_request& request);
 expected<data_set_ptr> open_csv(const data_request& request);
 expected<data_set_ptr> open_jsonl(const data_request& request);
 expected<data_set_ptr> open_squad(const data_request& request);
+expected<data_set_ptr> open_text(const data_request& request);
+expected<data_set_ptr> open_choices(const data_request& request);
 
 inline constexpr std::array cifar100_options = {
     data_option{.name = "coarse",
@@ -69,6 +71,10 @@ inline constexpr std::array data_kinds = {
     data_kind{"jsonl", "FILE[,NAME=VALUE,...]", "the same with one JSON object per line", open_jsonl, jsonl_options},
     data_kind{"squad", "FILE,tokenizer=FOLDER[,max-length=TOKENS][,stride=TOKENS][,...]",
               "questions about contexts, JSON in the form of SQuAD 1.1 or 2.0", open_squad, squad_options},
+    data_kind{"text", "FILE,tokenizer=FOLDER[,block=TOKENS][,stride=TOKENS][,inputs=A+B]",
+              "plain text for a language model, in blocks or sliding windows", open_text, language_options},
+    data_kind{"choices", "FILE,tokenizer=FOLDER[,max-length=TOKENS][,...]",
+              "questions with choices, as lines of JSON, for a language model", open_choices, choice_options},
 };
 
 /// "mnist:FILE_OR_DIR, cifar10:FILE_OR_DIR, npy:INPUTS,LABELS[,DTYPE][,ignore=LABEL], npz:..."

@@ -5,6 +5,7 @@
 #include "runtime/data/array_options.hpp"
 #include "runtime/data/data_option.hpp"
 #include "runtime/data/table_source.hpp"
+#include "runtime/data/text_options.hpp"
 
 namespace troupe {
 
@@ -51,12 +52,14 @@ inline constexpr data_option header_option{
     .help = "whether the first row names the columns; without names they are numbers from 0",
     .choices = yes_or_no};
 
-inline constexpr std::array csv_options = {columns_option,    inputs_option,    integers_option, label_option,
-                                           target_option,     classes_option,   id_option,       ignore_option,
-                                           skip_empty_option, separator_option, header_option};
-inline constexpr std::array jsonl_options = {columns_option, inputs_option, integers_option,
-                                             label_option,   target_option, classes_option,
-                                             id_option,      ignore_option, skip_empty_option};
+inline constexpr std::array csv_options = {
+    columns_option,    inputs_option,  integers_option,   label_option,     target_option,     classes_option,
+    id_option,         ignore_option,  text_option,       pair_option,      each_alone_option, tokenizer_option,
+    max_length_option, padding_option, skip_empty_option, separator_option, header_option};
+inline constexpr std::array jsonl_options = {columns_option,    inputs_option,  integers_option,   label_option,
+                                             target_option,     classes_option, id_option,         ignore_option,
+                                             text_option,       pair_option,    each_alone_option, tokenizer_option,
+                                             max_length_option, padding_option, skip_empty_option};
 
 /// separator and header. Errors: E0103 for a separator that is not one character, or is a quote or a line end.
 expected<csv_form> read_csv_form(const data_request& request);

@@ -12,6 +12,8 @@
 #include "runtime/data/table_roles.hpp"
 #include "runtime/data/table_source.hpp"
 #include "runtime/data/table_text.hpp"
+#include "runtime/data/text_options.hpp"
+#include "runtime/data/text_table.hpp"
 
 namespace troupe {
 
@@ -223,6 +225,14 @@ class table_check {
 };
 
 expected<data_set_ptr> make_table_set(table_source_ptr table, const data_request& request, const std::string& kind) {
+  if (request.options.has(text_option.name)) return make_text_table(std::move(table), request);
+  for (const data_option* each :
+       {&pair_option, &each_alone_option, &tokenizer_option, &max_length_option, &padding_option}) {
+    if (!request.options.has(each->name)) continue;
+    return fail(error_code::value_out_of_range, request.specification,
+                std::string(each->name) + " is for texts, and no column is named as one of texts",
+                "name it: text=COLUMN");
+  }
   table_plan plan{.name = kind + ":" + request.path() + request.options_text,
                   .reading = request.options_text,
                   .table = std::move(table),

@@ -24,7 +24,9 @@ inline constexpr data_option stride_option{.name = "stride",
                                            .form = data_value::count,
                                            .value_name = "TOKENS",
                                            .example = "128",
-                                           .help = "how many tokens two windows of a long text have both",
+                                           .help =
+                                               "squad: tokens that two windows have both; text: tokens from the "
+                                               "beginning of one sample to that of the next",
                                            .minimum = 0,
                                            .maximum = 1'000'000};
 inline constexpr std::array<std::string_view, 2> padding_names = {"longest", "max-length"};
@@ -35,6 +37,39 @@ inline constexpr data_option padding_option{
     .example = "max-length",
     .help = "how long samples are made: as the longest of their micro-batch (the default), or max-length",
     .choices = padding_names};
+
+/// Those of columns of texts.
+inline constexpr data_option text_option{.name = "text",
+                                         .form = data_value::text,
+                                         .value_name = "NAME",
+                                         .example = "sentence",
+                                         .help = "the column with the texts"};
+inline constexpr data_option pair_option{.name = "pair",
+                                         .form = data_value::text,
+                                         .value_name = "NAME",
+                                         .example = "sentence2",
+                                         .help = "the column with second texts, which stand behind the first ones"};
+inline constexpr data_option each_alone_option{
+    .name = "each-alone",
+    .form = data_value::toggle,
+    .help = "both texts of a pair are samples of their own, as models of sentence embeddings take them"};
+
+/// Those of texts for language models.
+inline constexpr data_option block_option{.name = "block",
+                                          .form = data_value::count,
+                                          .value_name = "TOKENS",
+                                          .example = "1024",
+                                          .help = "tokens of one sample; without it 1024, or fewer for a shorter model",
+                                          .minimum = 2,
+                                          .maximum = 1'000'000};
+inline constexpr std::array<std::string_view, 3> delimiter_names = {"space", "newline", "none"};
+inline constexpr data_option delimiter_option{
+    .name = "delimiter",
+    .form = data_value::choice,
+    .value_name = "NAME",
+    .example = "newline",
+    .help = "what stands between the context and each choice; without it a space",
+    .choices = delimiter_names};
 
 /// Those of answers that are found in a context.
 inline constexpr data_option n_best_option{.name = "n-best",
@@ -64,5 +99,9 @@ inline constexpr data_option null_threshold_option{
 inline constexpr std::array squad_options = {tokenizer_option,         max_length_option,    stride_option,
                                              padding_option,           inputs_option,        n_best_option,
                                              max_answer_length_option, null_threshold_option};
+
+inline constexpr std::array language_options = {tokenizer_option, block_option, stride_option, inputs_option};
+inline constexpr std::array choice_options = {tokenizer_option, max_length_option, padding_option, delimiter_option,
+                                              inputs_option};
 
 }  // namespace troupe

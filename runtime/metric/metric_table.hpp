@@ -29,6 +29,7 @@ enum class metric_task : std::uint8_t {
   labels,   ///< outputs and labels [samples, labels], labels 0 and 1
   tokens,   ///< outputs [samples, positions, classes], labels int64 [samples, positions]; or as classes
   numbers,  ///< outputs and labels of the same shape
+  texts,    ///< what choices:FILE and pairs of texts have as labels
   spans,    ///< start_logits and end_logits, of questions (squad_spans.hpp)
 };
 
@@ -75,6 +76,8 @@ expected<metric_ptr> make_r2(const metric_request& asked);
 expected<metric_ptr> make_pearson(const metric_request& asked);
 expected<metric_ptr> make_spearman(const metric_request& asked);
 expected<metric_ptr> make_squad_spans(const metric_request& asked);
+expected<metric_ptr> make_multiple_choice(const metric_request& asked);
+expected<metric_ptr> make_sentence_similarity(const metric_request& asked);
 
 /// All metrics by name. A new one has its row here, its function above and a source file of its own.
 inline constexpr std::array metric_kinds = {
@@ -137,6 +140,10 @@ inline constexpr std::array metric_kinds = {
     metric_kind{"spearman", metric_task::numbers, "correlation of the ranks of outputs and labels", make_spearman},
     metric_kind{"squad", metric_task::spans, "exact match and F1 of answers, by the rules of SQuAD", make_squad_spans,
                 "", false},
+    metric_kind{"multiple_choice", metric_task::texts, "share of questions whose most likely choice is right",
+                make_multiple_choice, "", false},
+    metric_kind{"sentence_similarity", metric_task::texts, "correlation of cosines of pairs of sentences with scores",
+                make_sentence_similarity, "", false},
 };
 
 /// "accuracy, topK, nll": the names of the table.

@@ -115,7 +115,8 @@ TEST(named_metrics, are_all_recorded) {
     }
   }
   for (const std::string& name : metric_names()) {
-    if (name == "squad") continue;  // tests/cli/questions_test.cpp
+    if (name == "squad") continue;                                             // tests/cli/questions_test.cpp
+    if (name == "multiple_choice" || name == "sentence_similarity") continue;  // text_metrics_test.cpp
     EXPECT_GE(tried[name], 8) << name << " is recorded";
   }
   for (const metric_setting& each : metric_settings_known) {
