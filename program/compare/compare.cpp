@@ -32,7 +32,7 @@ using states_by_model = std::vector<sample_states>;
 /// The value of each model in each resample.
 std::vector<std::vector<double>> values_in_resamples(const states_by_model& states, const compare_request& asked) {
   std::vector<std::vector<double>> values(states.size());
-  resampler draw(asked.seed, states.front().size());
+  pair_resampler draw(asked.seed, states.front().size());
   for (std::uint64_t i = 0; i < asked.resamples; ++i) {
     const auto samples = draw.next();
     for (std::size_t model = 0; model < states.size(); ++model)

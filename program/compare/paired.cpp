@@ -29,7 +29,7 @@ double quantile(const std::vector<double>& sorted, double share) {
 
 }  // namespace
 
-std::span<const std::uint64_t> resampler::next() {
+std::span<const std::uint64_t> pair_resampler::next() {
   constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
   for (std::uint64_t& each : drawn_) {
     state_ += step;

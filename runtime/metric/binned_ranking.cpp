@@ -27,7 +27,7 @@ class binned_ranking final : public metric {
 
   [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t> state,
                                             std::vector<std::byte>&) const override {
-    score_batch batch = TROUPE_TRY(score_batch::open(name(), part, ranking_.rules));
+    scored_rows batch = TROUPE_TRY(scored_rows::open(name(), part, ranking_.rules));
     std::vector<double> scores;
     std::vector<std::uint8_t> flags;
     ranking_.columns.read(batch.kind(), batch.at(0), scores, flags);

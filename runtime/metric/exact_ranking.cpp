@@ -64,7 +64,7 @@ class exact_ranking final : public metric, public resampled {
 
   [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t>,
                                             std::vector<std::byte>& rows) const override {
-    score_batch batch = TROUPE_TRY(score_batch::open(name(), part, ranking_.rules));
+    scored_rows batch = TROUPE_TRY(scored_rows::open(name(), part, ranking_.rules));
     if (batch.columns() > limits::metric_classes_max) {
       return fail(error_code::metric_failed, name(),
                   "expected a model with up to " + std::to_string(limits::metric_classes_max) +

@@ -1,6 +1,6 @@
 #include "messages/try.hpp"
 #include "runtime/metric/sample_metric.hpp"
-#include "runtime/metric/score_batch.hpp"
+#include "runtime/metric/scored_rows.hpp"
 
 namespace troupe {
 
@@ -25,7 +25,7 @@ class label_matches_metric final : public sum_metric {
 
  private:
   [[nodiscard]] expected<void> collect(const scored_part& part, std::vector<double>& numbers) const override {
-    score_batch batch = TROUPE_TRY(score_batch::open(name(), part, {.takes_binary = false, .takes_classes = false}));
+    scored_rows batch = TROUPE_TRY(scored_rows::open(name(), part, {.takes_binary = false, .takes_classes = false}));
     if (!threshold_) {
       return fail(error_code::metric_failed, name(), "nothing says above which output a label is predicted",
                   "write " + name() + ":threshold=0 for logits, " + name() + ":threshold=0.5 for probabilities");

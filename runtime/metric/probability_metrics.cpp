@@ -3,7 +3,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/metric/sample_metric.hpp"
-#include "runtime/metric/score_batch.hpp"
+#include "runtime/metric/scored_rows.hpp"
 
 namespace troupe {
 
@@ -22,8 +22,8 @@ class probability_metric : public Base {
   explicit probability_metric(const metric_request& asked, score_rules rules, Arguments... arguments)
       : Base(asked.name, arguments...), rules_(rules), source_(score_source::of(asked.settings)) {}
 
-  [[nodiscard]] expected<score_batch> read_part(const scored_part& part) const {
-    return score_batch::open(this->name(), part, rules_);
+  [[nodiscard]] expected<scored_rows> read_part(const scored_part& part) const {
+    return scored_rows::open(this->name(), part, rules_);
   }
   [[nodiscard]] bool are_probabilities() const noexcept { return source_.are_probabilities; }
 
@@ -77,7 +77,7 @@ class log_loss_metric final : public probability_metric<sum_metric> {
 
  private:
   [[nodiscard]] expected<void> collect(const scored_part& part, std::vector<double>& numbers) const override {
-    score_batch batch = TROUPE_TRY(read_part(part));
+    scored_rows batch = TROUPE_TRY(read_part(part));
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const scored_sample sample = batch.at(i);
       numbers.push_back(are_probabilities() ? log_of_probabilities(batch.kind(), sample)
@@ -104,7 +104,7 @@ class brier_metric final : public probability_metric<sum_metric> {
 
  private:
   [[nodiscard]] expected<void> collect(const scored_part& part, std::vector<double>& numbers) const override {
-    score_batch batch = TROUPE_TRY(read_part(part));
+    scored_rows batch = TROUPE_TRY(read_part(part));
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const scored_sample sample = batch.at(i);
       if (!are_probabilities()) make_probabilities(batch.kind(), sample.scores);
@@ -179,7 +179,7 @@ class calibration_metric final : public probability_metric<sample_metric> {
   static constexpr std::int64_t bins_default = 15;
 
   [[nodiscard]] expected<void> collect(const scored_part& part, std::vector<double>& numbers) const override {
-    score_batch batch = TROUPE_TRY(read_part(part));
+    scored_rows batch = TROUPE_TRY(read_part(part));
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const scored_sample sample = batch.at(i);
       if (!are_probabilities()) make_probabilities(batch.kind(), sample.scores);

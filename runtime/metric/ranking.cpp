@@ -70,7 +70,7 @@ ranking::ranking(const metric_request& asked, curve_value value)
               .columns_max = asked.classes > 2 ? asked.classes : 0} {}
 
 expected<void> ranking::judge(const scored_part& part) const {
-  score_batch batch = TROUPE_TRY(score_batch::open(name, part, rules));
+  scored_rows batch = TROUPE_TRY(scored_rows::open(name, part, rules));
   const bool ranks_outputs = columns.is_exact && (batch.kind() != score_kind::classes || batch.columns() == 2);
   if (ranks_outputs && !columns.source.are_probabilities) return {};
   return judge_source(name, std::move(batch), columns.source);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/metric/ranking_rows.hpp"
-#include "runtime/metric/score_batch.hpp"
+#include "runtime/metric/scored_rows.hpp"
 
 namespace troupe {
 

@@ -31,7 +31,7 @@ double mean_of(const std::vector<double>& values, std::span<const std::uint64_t>
 bootstrap_interval interval(const json& one, const json& first, const json& other) {
   const auto a = first.get<std::vector<double>>();
   const auto b = other.get<std::vector<double>>();
-  resampler draw(one["seed"], a.size());
+  pair_resampler draw(one["seed"], a.size());
   std::vector<double> differences;
   for (int i = 0; i < one["resamples"]; ++i) {
     const auto samples = draw.next();
@@ -117,7 +117,7 @@ TEST_P(states_of_samples, give_the_metric_of_any_choice) {
   const sample_states kept(metric_, words);
   ASSERT_EQ(kept.size(), static_cast<std::size_t>(samples));
   EXPECT_TRUE(kept.is_complete());
-  resampler draw(3, samples);
+  pair_resampler draw(3, samples);
   for (int i = 0; i < 20; ++i) {
     const auto drawn = draw.next();
     EXPECT_NEAR(kept.value_of(drawn), whole({drawn.begin(), drawn.end()}), 1e-12);

@@ -41,6 +41,10 @@ findings function_findings(const std::filesystem::path& root);
 /// Literals may: a message follows other rules.
 findings comment_findings(const std::filesystem::path& root);
 
+/// No two headers of the product define a type of one name in one namespace: the linker would take the functions of one
+/// for those of the other, without a word.
+findings name_findings(const std::filesystem::path& root);
+
 /// Sources (.hpp, .cpp, CMakeLists.txt) below the layers, as paths relative to the root, in order.
 std::vector<std::filesystem::path> source_files(const std::filesystem::path& root);
 

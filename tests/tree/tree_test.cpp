@@ -15,6 +15,7 @@ namespace troupe::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -71,6 +72,10 @@ TEST(source_tree, functions_are_short) {
 
 TEST(source_tree, comments_have_a_subject) {
   EXPECT_THAT(comment_findings(source_dir()), IsEmpty());
+}
+
+TEST(source_tree, types_have_names_of_their_own) {
+  EXPECT_THAT(name_findings(source_dir()), IsEmpty());
 }
 
 struct include_case {
@@ -246,6 +251,14 @@ std::string lines(std::size_t count) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) text += "  ++a;\n";
   return text;
+}
+
+TEST_F(planted_tree, two_types_of_one_name_are_found) {
+  plant("messages/a.hpp", "#pragma once\nnamespace troupe {\nstruct batch {\n};\nclass first;\n}\n");
+  plant("runtime/b.hpp", "#pragma once\nnamespace troupe {\nclass batch final : public first {\n};\n}\n");
+  plant("runtime/c.hpp", "#pragma once\nnamespace troupe::other {\nstruct batch {\n  struct first {\n  };\n};\n}\n");
+  plant("tests/d.hpp", "#pragma once\nnamespace troupe {\nstruct batch {\n};\n}\n");
+  EXPECT_THAT(name_findings(root_), ElementsAre(AllOf(HasSubstr("runtime/b.hpp"), HasSubstr("messages/a.hpp"))));
 }
 
 TEST_F(planted_tree, long_functions_are_found_by_their_first_line) {

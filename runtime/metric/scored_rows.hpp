@@ -45,10 +45,10 @@ struct scored_sample {
 };
 
 /// One micro-batch of scores, read into memory of its own: whatever their types, the metrics loop over doubles.
-class score_batch {
+class scored_rows {
  public:
   /// E0603 for outputs and labels that do not fit.
-  [[nodiscard]] static expected<score_batch> open(const std::string& metric, const scored_part& part,
+  [[nodiscard]] static expected<scored_rows> open(const std::string& metric, const scored_part& part,
                                                   const score_rules& rules);
 
   [[nodiscard]] score_kind kind() const noexcept { return kind_; }
@@ -76,6 +76,6 @@ void make_probabilities(score_kind kind, std::span<double> scores) noexcept;
 
 /// For metric::judge of a metric that needs probabilities. E0108 where outputs are said to be probabilities and are
 /// none, or where nothing is said and all of them may be probabilities.
-[[nodiscard]] expected<void> judge_source(const std::string& metric, score_batch batch, const score_source& source);
+[[nodiscard]] expected<void> judge_source(const std::string& metric, scored_rows batch, const score_source& source);
 
 }  // namespace troupe

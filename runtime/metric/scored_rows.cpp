@@ -1,4 +1,4 @@
-#include "runtime/metric/score_batch.hpp"
+#include "runtime/metric/scored_rows.hpp"
 
 #include <cmath>
 #include <sstream>
@@ -57,13 +57,13 @@ score_source score_source::of(const metric_settings& settings) {
   return {settings.has("from"), settings.word("from", "logits") == "probabilities"};
 }
 
-expected<score_batch> score_batch::open(const std::string& metric, const scored_part& part, const score_rules& rules) {
+expected<scored_rows> scored_rows::open(const std::string& metric, const scored_part& part, const score_rules& rules) {
   const at::Tensor& outputs = *TROUPE_TRY(part.output());
   const at::Tensor& labels = *TROUPE_TRY(part.label());
   const bool are_numbers = is_on_cpu(outputs) && is_on_cpu(labels) && outputs.numel() > 0 && outputs.dim() <= 2 &&
                            outputs.dim() > 0 && labels.dim() <= 2 && labels.dim() > 0 && is_real(outputs) &&
                            (is_real(labels) || labels.scalar_type() == at::kLong) && outputs.size(0) == labels.size(0);
-  score_batch made;
+  scored_rows made;
   if (are_numbers && rules.takes_binary && is_column(outputs) && is_column(labels)) {
     made.kind_ = score_kind::binary;
     made.flags_ = TROUPE_TRY(flags_of(metric, labels));
@@ -105,7 +105,7 @@ void make_probabilities(score_kind kind, std::span<double> scores) noexcept {
   for (double& x : scores) x /= sum;
 }
 
-expected<void> judge_source(const std::string& metric, score_batch batch, const score_source& source) {
+expected<void> judge_source(const std::string& metric, scored_rows batch, const score_source& source) {
   if (source.is_given && !source.are_probabilities) return {};
   bool may_be = true;
   std::ostringstream found;
