@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t choice_lines_at_a_time = 64;
 const std::vector<std::string> choice_columns = {"context", "choices", "gold"};
 
-/// What is known of one choice beside its tokens.
+/// One choice, beside its tokens.
 struct choice_row {
   std::uint64_t question = 0;
   std::uint32_t choice = 0;
