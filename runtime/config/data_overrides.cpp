@@ -30,7 +30,7 @@ expected<std::string> with_data_flags(const std::string& data, const origin& fro
     const data_option* const option = find_data_option(read.kind->options, name);
     if (option == nullptr) {
       return fail(error_code::unknown_name, flag,
-                  fmt::format("{}: has no such option; {} has it", read.kind->name, kinds_with(name)),
+                  fmt::format("{}: has no such option; kinds that have it: {}", read.kind->name, kinds_with(name)),
                   "leave it out, or name data of such a kind");
     }
     if (from.kind == origin_kind::flag && read.options.has(name)) {

@@ -85,7 +85,12 @@ expected<void> csv_reader::read_row(csv_row& row, std::size_t cells_max) {
       row.cells.back() += c;
       now = state::quoted;
     } else if (now == state::behind_quote) {
-      return bad(row, "there is text behind the quote that ends the cell", "double each quote inside of a quoted cell");
+      const bool may_separate = c == ';' || c == '\t' || c == '|' || c == ',';
+      return bad(row, "there is text behind the quote that ends the cell",
+                 may_separate ? "say what separates cells, separator=" + (c == '\t'  ? "tab"
+                                                                          : c == ',' ? "\",\""
+                                                                                     : std::string(1, c))
+                              : "double each quote inside of a quoted cell");
     } else {
       if (now == state::quoted && is_line_end(c)) {
         // line ends stay as they are, and count once

@@ -52,11 +52,7 @@ expected<void> csv_table::take_header(const csv_row& header) {
   for (std::size_t i = 0; i < header.cells.size(); ++i) {
     const std::string& name = header.cells[i];
     const std::string place = table_place(path_, header.begin.line, std::to_string(i + 1));
-    if (name.empty()) {
-      return fail(error_code::data_bad_format, place, "the column has no name in the header",
-                  "give it one, or say that there is no header, header=no");
-    }
-    if (!seen.insert(name).second) {
+    if (!name.empty() && !seen.insert(name).second) {
       return fail(error_code::data_bad_format, place, "a second column is called \"" + shown_cell(name) + "\"",
                   "give each column a name of its own, or say that there is no header, header=no");
     }
@@ -129,7 +125,7 @@ expected<table_rows> csv_table::read(sample_range range, std::span<const std::st
 }  // namespace
 
 expected<table_source_ptr> open_csv_table(const std::string& path, const csv_form& form) {
-  auto made = std::make_shared<csv_table>(path, TROUPE_TRY(open_bytes(path)), form);
+  auto made = std::make_shared<csv_table>(path, TROUPE_TRY(open_table_bytes(path)), form);
   TROUPE_TRY(made->scan());
   return made;
 }

@@ -14,7 +14,7 @@ tl::unexpected<error> bad_image_list(const data_request& request, const data_opt
                                      const std::string& expected) {
   return fail(error_code::value_out_of_range, request.specification,
               std::string(option.name) + ": expected " + expected,
-              "write for example " + std::string(option.name) + "=" + std::string(option.example));
+              "write for example " + std::string(option.name) + "=" + option_example(option));
 }
 
 /// One number is a square.

@@ -112,7 +112,7 @@ class jsonl_table final : public table_source {
 }  // namespace
 
 expected<table_source_ptr> open_jsonl_table(const std::string& path) {
-  auto made = std::make_shared<jsonl_table>(path, TROUPE_TRY(open_bytes(path)));
+  auto made = std::make_shared<jsonl_table>(path, TROUPE_TRY(open_table_bytes(path)));
   TROUPE_TRY(made->scan());
   return made;
 }

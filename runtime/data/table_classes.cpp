@@ -1,6 +1,7 @@
 #include "runtime/data/table_classes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/data/table_text.hpp"
 #include "runtime/suggest/suggest.hpp"
@@ -17,6 +18,13 @@ constexpr const char* as_target = "name the column as one of numbers, target=NAM
 
 }  // namespace
 
+std::optional<std::int64_t> class_number(const std::string& label) {
+  if (const auto whole = table_number<std::int64_t>(label)) return whole;
+  const auto real = table_number<double>(label);
+  if (!real || std::trunc(*real) != *real || std::abs(*real) > INT32_MAX) return std::nullopt;
+  return static_cast<std::int64_t>(*real);
+}
+
 table_classes::table_classes(const std::vector<std::string>& given) : is_given_(!given.empty()) {
   for (const std::string& each : given) names_.emplace(each, static_cast<std::int64_t>(names_.size()));
 }
@@ -29,7 +37,7 @@ expected<void> table_classes::add(const std::string& label, const std::string& p
     return no_class(place, "\"" + shown_cell(label) + "\" is none of the classes that were given",
                     suggest_fix(label, known));
   }
-  if (const auto number = table_number<std::int64_t>(label)) {
+  if (const auto number = class_number(label)) {
     if (least_place_.empty() || *number < least_) {
       least_ = *number;
       least_place_ = place;
@@ -80,7 +88,7 @@ expected<void> table_classes::decide(const std::string& place) {
 }
 
 std::optional<std::int64_t> table_classes::class_of(const std::string& label) const {
-  if (are_numbers_) return table_number<std::int64_t>(label);
+  if (are_numbers_) return class_number(label);
   const auto found = names_.find(label);
   return found == names_.end() ? std::nullopt : std::optional(found->second);
 }

@@ -11,6 +11,10 @@
 
 namespace troupe {
 
+/// A label that is a whole number, also written as a real, 3.0, which is how pandas writes whole numbers in a column
+/// that lacks some.
+std::optional<std::int64_t> class_number(const std::string& label);
+
 /// The classes of one column of labels. If all labels of the file are whole numbers, a label is its class. Else labels
 /// are names, and classes their places in the list that a user gave, or else in all names sorted by their bytes.
 class table_classes {

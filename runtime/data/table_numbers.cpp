@@ -44,10 +44,12 @@ expected<void> read_any(const table_cell& cell, std::int64_t width, const cell_p
   std::string_view rest = without_brackets(*cell);
   const auto found = is_array && !rest.empty() ? std::ranges::count(rest, ',') + 1 : std::ptrdiff_t{0};
   if (!is_array || width == 0 || found != width) {
-    return bad_cell(place,
-                    "expected " + (width == 0 ? std::string("one number") : std::to_string(width) + " numbers") +
-                        " as in the rows before, found " +
-                        (is_array ? "an array of " + std::to_string(found) : std::string("no array")),
+    const std::string what = is_array ? "an array of " + std::to_string(found) : std::string("no array");
+    if (width == 0) {
+      return bad_cell(place, "expected one number, found " + what,
+                      "give one number there in each row, or choose other columns");
+    }
+    return bad_cell(place, "expected " + std::to_string(width) + " numbers as in the rows before, found " + what,
                     "give each row as many numbers in this column");
   }
   for (Number& each : into) {

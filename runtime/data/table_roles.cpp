@@ -1,6 +1,7 @@
 #include "runtime/data/table_roles.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "messages/try.hpp"
 #include "runtime/data/marked_text.hpp"
@@ -60,13 +61,20 @@ expected<void> read_labels(const table_source& table, const data_request& reques
   return {};
 }
 
-void take_all_others(const table_source& table, const data_request& request, table_roles& into) {
+/// A column without a name can be a row number of pandas, which would be a wrong input that nothing tells.
+expected<void> take_all_others(const table_source& table, const data_request& request, table_roles& into) {
   table_input all;
   for (const std::string& name : table.columns()) {
+    if (name.empty()) {
+      const auto at = std::ranges::find(table.columns(), name) - table.columns().begin();
+      return fail(error_code::data_bad_format, table.path(), "column " + std::to_string(at + 1) + " has no name",
+                  "choose the inputs by name, as in columns=A+B");
+    }
     const bool is_label = std::ranges::find(into.labels, name, &table_label::column) != into.labels.end();
     if (!is_label && request.options.text(id_option.name) != name) all.columns.push_back(name);
   }
   if (!all.columns.empty()) into.inputs.push_back(std::move(all));
+  return {};
 }
 
 expected<void> read_inputs(const table_source& table, const data_request& request, table_roles& into) {
@@ -75,7 +83,7 @@ expected<void> read_inputs(const table_source& table, const data_request& reques
     TROUPE_TRY(check_name(request, each));
     into.inputs.push_back({.name = each, .columns = {each}, .is_group = false});
   }
-  if (into.inputs.empty()) take_all_others(table, request, into);
+  if (into.inputs.empty()) TROUPE_TRY(take_all_others(table, request, into));
   if (into.inputs.empty()) return refused(request, "all columns are labels", "give the inputs of the model, too");
   std::vector<std::string> names;
   for (const table_input& each : into.inputs) {
@@ -96,13 +104,32 @@ expected<void> read_inputs(const table_source& table, const data_request& reques
   return {};
 }
 
+/// A name that has a separator of lists is one name in quotes alone.
+std::string column_fix(const std::string& word, const std::vector<std::string>& columns) {
+  constexpr std::size_t shown_max = 10;
+  std::vector<std::string> known;
+  std::ranges::copy_if(columns, std::back_inserter(known), [](const std::string& each) { return !each.empty(); });
+  const std::size_t separator = known.size() == 1 ? known.front().find_first_of(";\t|") : std::string::npos;
+  if (separator != std::string::npos) {
+    const char found = known.front()[separator];
+    return "say what separates cells, separator=" + (found == '\t' ? "tab" : std::string(1, found));
+  }
+  if (const auto near = suggest(word, known)) {
+    if (near->find_first_of(",+") == std::string::npos) return "write \"" + *near + "\"";
+    return "write \"" + *near + "\" with the double quotes; on a command line single quotes around them keep them";
+  }
+  std::string list = "use one of: ";
+  for (std::size_t i = 0; i < known.size() && i < shown_max; ++i) list += (i == 0 ? "" : ", ") + shown_cell(known[i]);
+  return list + (known.size() > shown_max ? ", ..." : "");
+}
+
 expected<void> check_columns(const table_source& table, const data_request& request, const table_roles& roles) {
   std::vector<std::string> named = columns_used(roles);
   if (const auto id = request.options.text(id_option.name)) named.push_back(*id);
   for (const std::string& each : named) {
     if (has(table.columns(), each)) continue;
     return fail(error_code::data_missing, table.path(), "there is no column \"" + shown_cell(each) + "\"",
-                suggest_fix(each, table.columns()));
+                column_fix(each, table.columns()));
   }
   return {};
 }

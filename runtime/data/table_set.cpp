@@ -175,7 +175,7 @@ class table_check {
     }
     if (plan_.roles.ignored) {
       const std::string& label = *rows.cells[plan_.place_of(plan_.roles.labels.front().column)][row];
-      if (table_number<std::int64_t>(label) == plan_.roles.ignored) return leave_out(rows.first + row);
+      if (class_number(label) == plan_.roles.ignored) return leave_out(rows.first + row);
     }
     for (const table_input& input : plan_.roles.inputs) {
       for (const std::string& column : input.columns) {

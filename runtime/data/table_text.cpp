@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "messages/try.hpp"
+
 namespace troupe {
 
 namespace {
@@ -66,6 +68,16 @@ std::optional<std::size_t> find_bad_byte(std::string_view text) {
     at += bytes;
   }
   return std::nullopt;
+}
+
+expected<byte_region_ptr> open_table_bytes(const std::string& path) {
+  byte_region_ptr region = TROUPE_TRY(open_bytes(path));
+  std::array<std::uint8_t, 2> begin{};
+  if (region->size() < begin.size()) return region;
+  TROUPE_TRY(region->read(0, begin));
+  if (begin != std::array<std::uint8_t, 2>{0x1f, 0x8b}) return region;
+  return fail(error_code::data_bad_format, path, "is packed with gzip",
+              "unpack it with gunzip --keep, and name that file");
 }
 
 tl::unexpected<error> row_too_long(const std::string& path, std::uint64_t line) {

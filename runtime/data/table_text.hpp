@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/data/byte_region.hpp"
 #include "runtime/data/table_source.hpp"
 #include <troupe/error.hpp>
 
@@ -23,6 +24,9 @@ std::optional<std::size_t> find_bad_byte(std::string_view text);
 
 /// The error of a row that is longer than table_row_bytes_max.
 tl::unexpected<error> row_too_long(const std::string& path, std::uint64_t line);
+
+/// open_bytes() of a text. Errors: those of open_bytes(), and E0303 for a file that is packed with gzip.
+expected<byte_region_ptr> open_table_bytes(const std::string& path);
 
 /// The number that is written there in decimal, rounded once to the nearest of its type. Spaces around it, and a plus
 /// sign, are left out. Nothing for another text: nan, inf, 0x10, and what the type cannot hold.

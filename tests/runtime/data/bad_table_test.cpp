@@ -28,6 +28,13 @@ std::string repeated(const std::string& text, std::size_t times) {
   return all;
 }
 
+/// A header of so many columns, and a row.
+std::string many_columns(std::size_t columns) {
+  std::string names;
+  for (std::size_t i = 0; i < columns; ++i) names += "c" + std::to_string(i) + ",";
+  return names + "label\n" + repeated("1,", columns) + "0\n";
+}
+
 const auto format = error_code::data_bad_format;
 const auto label = error_code::data_label_out_of_range;
 const auto usage = error_code::value_out_of_range;
@@ -42,7 +49,13 @@ std::vector<bad_table> bad_csv() {
       {"surrogate", "csv", "x,t,label\n1,\xed\xa0\x80,0\n", "", format, {"line 2, column 2"}},
       {"overlong", "csv", "x,t,label\n1,\xc0\xaf,0\n", "", format, {"line 2, column 2"}},
       {"two_columns_of_one_name", "csv", "x,x,label\n1,2,0\n", "", format, {"line 1, column 2", "second column"}},
-      {"column_without_name", "csv", "x,,label\n1,2,0\n", "", format, {"line 1, column 2", "no name"}},
+      {"column_without_name", "csv", "x,,label\n1,2,0\n", "", format, {"column 2 has no name", "columns=A+B"}},
+      {"semicolons", "csv", "x;y;label\n1;2;0\n", ",columns=x", error_code::data_missing, {"separator=;"}},
+      {"quoted_semicolons", "csv", "\"x\";\"label\"\n1;0\n", "", format, {"line 1, column 1", "separator=;"}},
+      {"quoted_tabs", "csv", "\"x\"\t\"label\"\n1\t0\n", "", format, {"line 1, column 1", "separator=tab"}},
+      {"comma_in_name", "csv", "\"area, m2\",b\n1,0\n", ",columns=area", error_code::data_missing, {"double quotes"}},
+      {"many_columns_but_that", "csv", many_columns(5000), ",columns=q", error_code::data_missing, {"use one of: c0,"}},
+      {"gzip", "csv", "\x1f\x8b\b", "", format, {"packed with gzip", "gunzip"}},
       {"too_many_cells", "csv", "x,label\n1,0\n1,0,3\n", "", format, {"line 3", "more than 2 cells"}},
       {"too_few_cells", "csv", "x,label\n1,0\n\n1\n", "", format, {"line 4", "has 1 cells"}},
       {"header_only", "csv", "x,label\n", "", error_code::data_empty, {"a header and no row"}},
@@ -89,6 +102,13 @@ std::vector<bad_table> bad_jsonl() {
       {"key_twice_at_first", "jsonl", "{\"x\":1,\"x\":2}\n", "", format, {"line 1, column x", "twice"}},
       {"number_too_large", "jsonl", "{\"x\":1e999}\n", "", format, {"line 1", "too large"}},
       {"not_a_number", "jsonl", "{\"x\":NaN}\n", "", format, {"line 1", "no JSON"}},
+      {"array_as_label",
+       "jsonl",
+       "{\"x\":1,\"y\":[1]}\n",
+       ",target=y",
+       format,
+       {"column y", "expected one number, found"}},
+      {"gzip", "jsonl", "\x1f\x8b\b", "", format, {"packed with gzip"}},
       {"text", "jsonl", "{\"x\":\"red\"}\n", "", format, {"line 1, column x", "red"}},
       {"null", "jsonl", "{\"x\":1}\n{\"x\":null}\n", "", format, {"line 2, column x", "no value"}},
       {"no_key", "jsonl", "{\"x\":1}\n\n{\"y\":1}\n", "", format, {"line 3, column x", "no value"}},

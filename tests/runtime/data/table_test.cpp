@@ -128,6 +128,19 @@ TEST_F(table_by_hand, names_of_classes_are_sorted_by_their_bytes) {
   EXPECT_TRUE(at::equal(get(data->read({0, 4})).labels.only(), at::tensor({2, 0, 1, 2}, at::kLong)));
 }
 
+TEST_F(table_by_hand, a_column_without_a_name_is_left_out_where_columns_are_chosen) {
+  const data_set_ptr data = csv(",a,label,\n0,5,1,x\n1,6,0,y\n", ",columns=a");
+  EXPECT_TRUE(at::equal(get(data->read({0, 2})).inputs.only(), at::tensor({5.0F, 6.0F}).reshape({2, 1})));
+}
+
+TEST_F(table_by_hand, whole_labels_may_be_written_as_reals) {
+  // pandas writes whole numbers so where one is missing
+  const data_set_ptr data = csv("x,label\n1,10.0\n2,\n3,2.0\n4,-1.0\n5,3e0\n", ",skip-empty,ignore=-1");
+  EXPECT_EQ(data->classes(), 11U);
+  EXPECT_EQ(data->left_out(), 2U);
+  EXPECT_TRUE(at::equal(get(data->read({0, 3})).labels.only(), at::tensor({10, 2, 3}, at::kLong)));
+}
+
 TEST_F(table_by_hand, rows_that_lack_a_value_are_left_out_on_request) {
   const data_set_ptr data = csv("x,y,label\n1,,0\n,2,1\n3,4,\n5, ,0\n7,8,1\n", ",columns=x,skip-empty");
   EXPECT_EQ(data->size(), 3U);
