@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   troupe::eval_options options;
   options.model = data_dir + "/cifar10/resnet20.pt";
   options.data = "imagefolder:" + data_dir + "/cifar10/pictures";
+  options.run.data_workers = 2;  // threads that decode
   options.metrics = {"accuracy", "top3", "per_class_accuracy"};
 
   const auto evaluation = troupe::get(troupe::evaluator::create(options, {}));

@@ -59,7 +59,8 @@ TEST(coverage, has_a_row_for_each_metric_and_kind_of_data) {
   EXPECT_THAT(metrics, Contains("accuracy"));
   EXPECT_THAT(kinds, Contains("mnist"));
   for (const std::string& name : metrics) EXPECT_EQ(std::ranges::count(first, name), 1) << "the metric " << name;
-  for (const std::string& name : kinds) EXPECT_EQ(std::ranges::count(first, name), 1) << "the kind of data " << name;
+  for (const std::string& name : kinds)
+    EXPECT_EQ(std::ranges::count(first, name + ":"), 1) << "the kind of data " << name;
 }
 
 TEST(coverage, each_row_names_a_test_and_a_reference) {
