@@ -2,21 +2,16 @@
 
 #include <array>
 #include <chrono>
-#include <mutex>
 #include <utility>
 
-// ICU has a type UChar, too.
-#define ONIG_ESCAPE_UCHAR_COLLISION
-#include <oniguruma.h>
-
 #include "messages/check.hpp"
+#include "runtime/text/oniguruma.hpp"
 #include "runtime/text/utf8.hpp"
 
 namespace troupe {
 namespace {
 
 constexpr std::size_t pattern_bytes_max = 1U << 12;
-constexpr unsigned group_depth_max = 200;
 /// How often a search may go back, in all and for each byte of the text.
 constexpr unsigned long retries_max = 100'000;
 constexpr unsigned long retries_per_byte_max = 50;
@@ -30,13 +25,9 @@ const OnigUChar* bytes_of(const char* text) {
   return reinterpret_cast<const OnigUChar*>(text);
 }
 
-void prepare_library() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    std::array encodings{ONIG_ENCODING_UTF8};
-    TROUPE_CHECK(onig_initialize(encodings.data(), 1) == ONIG_NORMAL, "Oniguruma starts");
-    onig_set_parse_depth_limit(group_depth_max);
-  });
+/// For an expression that was compiled: the library is there.
+const oniguruma& library() {
+  return *oniguruma::library();
 }
 
 /// \g<name>: groups that call each other make a pattern that takes for ever to compile.
@@ -52,46 +43,47 @@ bool calls_groups(std::string_view pattern) {
 tl::expected<regex, std::string> regex::compile(std::string_view pattern) {
   if (pattern.size() > pattern_bytes_max) return tl::make_unexpected(std::string("it has more than 4 KiB"));
   if (calls_groups(pattern)) return tl::make_unexpected(std::string("calls of groups are not supported"));
-  prepare_library();
+  const auto& loaded = oniguruma::library();
+  if (!loaded) return tl::make_unexpected(loaded.error());
   OnigRegex made = nullptr;
   OnigErrorInfo details{};
   const char* begin = pattern.data();
-  const int done = onig_new(&made, bytes_of(begin), bytes_of(begin + pattern.size()), ONIG_OPTION_NONE,
-                            ONIG_ENCODING_UTF8, ONIG_SYNTAX_ONIGURUMA, &details);
-  if (done == ONIG_NORMAL) return regex(std::shared_ptr<re_pattern_buffer>(made, onig_free));
+  const int done = loaded->compile(&made, bytes_of(begin), bytes_of(begin + pattern.size()), ONIG_OPTION_NONE,
+                                   loaded->utf8, loaded->syntax, &details);
+  if (done == ONIG_NORMAL) return regex(std::shared_ptr<re_pattern_buffer>(made, loaded->free));
   std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> message{};
-  const int length = onig_error_code_to_str(message.data(), done, &details);
+  const int length = loaded->error_text(message.data(), done, &details);
   return tl::make_unexpected(std::string(message.data(), message.data() + length));
 }
 
 void regex_search::freed::operator()(re_registers* region) const noexcept {
-  onig_region_free(region, 1);
+  library().free_region(region, 1);
 }
 
 void regex_search::freed::operator()(OnigMatchParamStruct* limits) const noexcept {
-  onig_free_match_param(limits);
+  library().free_limits(limits);
 }
 
 regex_search::regex_search(const regex& what, std::string_view text)
     : compiled_(what.compiled_.get()),
       text_(text),
-      region_(onig_region_new()),
-      limits_(onig_new_match_param()),
+      region_(library().new_region()),
+      limits_(library().new_limits()),
       deadline_(std::chrono::steady_clock::now() + time_max + time_per_byte_max * text.size()) {
   TROUPE_CHECK(region_ != nullptr && limits_ != nullptr, "there is memory for a search");
   const unsigned long retries = retries_max + retries_per_byte_max * text.size();
-  onig_initialize_match_param(limits_.get());
-  onig_set_retry_limit_in_match_of_match_param(limits_.get(), retries);
-  onig_set_retry_limit_in_search_of_match_param(limits_.get(), retries);
-  onig_set_match_stack_limit_size_of_match_param(limits_.get(), stack_entries_max);
+  library().initialize_limits(limits_.get());
+  library().limit_retries_in_match(limits_.get(), retries);
+  library().limit_retries_in_search(limits_.get(), retries);
+  library().limit_stack(limits_.get(), stack_entries_max);
 }
 
 std::optional<text_span> regex_search::next() {
   constexpr unsigned matches_between_looks = 64;
   const auto at = [&](std::size_t position) { return bytes_of(text_.data() + position); };
   while (from_ <= text_.size() && !has_given_up_) {
-    const int found = onig_search_with_param(compiled_, at(0), at(text_.size()), at(from_), at(text_.size()),
-                                             region_.get(), ONIG_OPTION_NONE, limits_.get());
+    const int found = library().search(compiled_, at(0), at(text_.size()), at(from_), at(text_.size()), region_.get(),
+                                       ONIG_OPTION_NONE, limits_.get());
     if (found < 0) {
       has_given_up_ = found != ONIG_MISMATCH;
       return std::nullopt;

@@ -58,7 +58,7 @@ expected<void> normalize(const tokenizer_parts& parts, document& text) {
   return text.rewrite([&](aligned_text& part) { return parts.normalize->apply(part); });
 }
 
-expected<text_tokens> tokens_of(const tokenizer_parts& parts, std::string_view original) {
+expected<cut_text> tokens_of(const tokenizer_parts& parts, std::string_view original) {
   TROUPE_TRY(check(original));
   document text(original);
   parts.added.cut_raw(text);
@@ -66,7 +66,7 @@ expected<text_tokens> tokens_of(const tokenizer_parts& parts, std::string_view o
   parts.added.cut_normalized(text);
   if (parts.cut != nullptr) TROUPE_TRY(parts.cut->apply(text));
   const bool is_bytes = parts.cut != nullptr && parts.cut->gives_bytes();
-  text_tokens found{original, {}};
+  cut_text found{original, {}};
   found.tokens.reserve(text.pieces().size() + text.pieces().size() / 2);
   std::vector<model_token> word_tokens;
   const bool trims = !parts.post.trims.empty();
@@ -113,14 +113,14 @@ tokenizer::tokenizer(std::unique_ptr<const tokenizer_parts> parts) : parts_(std:
 tokenizer::~tokenizer() = default;
 
 expected<std::vector<encoding>> tokenizer::encode(std::string_view text, const encode_options& options) const {
-  std::vector<text_tokens> texts;
+  std::vector<cut_text> texts;
   texts.push_back(TROUPE_TRY(tokens_of(*parts_, text)));
   return make_windows(std::move(texts), parts_->post, options, pad_id().value_or(0));
 }
 
 expected<std::vector<encoding>> tokenizer::encode_pair(std::string_view text, std::string_view pair,
                                                        const encode_options& options) const {
-  std::vector<text_tokens> texts;
+  std::vector<cut_text> texts;
   texts.push_back(TROUPE_TRY(tokens_of(*parts_, text)));
   texts.push_back(TROUPE_TRY(tokens_of(*parts_, pair)));
   return make_windows(std::move(texts), parts_->post, options, pad_id().value_or(0));

@@ -46,11 +46,11 @@ expected<parts> cut(std::size_t count, std::size_t length, const truncation& how
 }
 
 /// How many tokens of each text a window has room for.
-expected<std::vector<std::size_t>> lengths(const std::vector<text_tokens>& texts, std::size_t max_length,
+expected<std::vector<std::size_t>> lengths(const std::vector<cut_text>& texts, std::size_t max_length,
                                            const truncation& how) {
   std::vector<std::size_t> counts;
   std::size_t total = 0;
-  for (const text_tokens& text : texts) {
+  for (const cut_text& text : texts) {
     counts.push_back(text.tokens.size());
     total += text.tokens.size();
   }
@@ -79,7 +79,7 @@ expected<std::vector<std::size_t>> lengths(const std::vector<text_tokens>& texts
 }
 
 /// Leaves white space out of the offsets, as the package counts it: in characters of the text.
-text_span trimmed(const text_tokens::token& token, text_span span, std::string_view text, bool is_first,
+text_span trimmed(const cut_text::token& token, text_span span, std::string_view text, bool is_first,
                   bool keeps_added_space) {
   std::size_t before = token.spaces_before;
   if (before == 1 && keeps_added_space && (is_first || span.begin == 0)) before = 0;
@@ -93,10 +93,10 @@ text_span trimmed(const text_tokens::token& token, text_span span, std::string_v
   return span;
 }
 
-void put_text(const text_tokens& text, const part& of, std::int8_t number, std::uint32_t type_id,
+void put_text(const cut_text& text, const part& of, std::int8_t number, std::uint32_t type_id,
               const post_processing& how, encoding& to) {
   for (std::size_t i = of.begin; i < of.end; ++i) {
-    const text_tokens::token& token = text.tokens[i];
+    const cut_text::token& token = text.tokens[i];
     text_span span = token.span;
     for (const auto& trim : how.trims) span = trimmed(token, span, text.text, i == of.begin, trim.keeps_added_space);
     to.ids.push_back(token.id);
@@ -142,7 +142,7 @@ std::vector<choice> choices(const std::vector<parts>& cuts, const std::vector<te
   return all;
 }
 
-encoding assemble(const std::vector<text_tokens>& texts, const std::vector<parts>& cuts, const choice& chosen,
+encoding assemble(const std::vector<cut_text>& texts, const std::vector<parts>& cuts, const choice& chosen,
                   const std::vector<template_piece>& pieces, const post_processing& how, bool adds_specials) {
   encoding made;
   std::size_t count = 0;
@@ -163,7 +163,7 @@ encoding assemble(const std::vector<text_tokens>& texts, const std::vector<parts
 
 }  // namespace
 
-expected<std::vector<encoding>> make_windows(std::vector<text_tokens> texts, const post_processing& how,
+expected<std::vector<encoding>> make_windows(std::vector<cut_text> texts, const post_processing& how,
                                              const encode_options& options, token_id pad_id) {
   const bool is_pair = texts.size() == 2;
   const std::vector<template_piece>& pieces = is_pair ? how.pair : how.single;
@@ -179,7 +179,7 @@ expected<std::vector<encoding>> make_windows(std::vector<text_tokens> texts, con
       cuts.push_back(TROUPE_TRY(cut(texts[i].tokens.size(), rooms[i], *options.truncate)));
     }
   } else {
-    for (const text_tokens& text : texts) cuts.push_back({{0, text.tokens.size()}});
+    for (const cut_text& text : texts) cuts.push_back({{0, text.tokens.size()}});
   }
   std::size_t count = 1;
   for (const parts& of : cuts) count = std::min(count * of.size(), windows_max + 1);

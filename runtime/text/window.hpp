@@ -11,7 +11,7 @@
 namespace troupe {
 
 /// The tokens of one of the texts.
-struct text_tokens {
+struct cut_text {
   struct token {
     token_id id = 0;
     text_span span;
@@ -25,7 +25,7 @@ struct text_tokens {
 
 /// The windows of one text or two, with special tokens, cut and padded by `options`. E0103 where the options leave no
 /// room.
-expected<std::vector<encoding>> make_windows(std::vector<text_tokens> texts, const post_processing& how,
+expected<std::vector<encoding>> make_windows(std::vector<cut_text> texts, const post_processing& how,
                                              const encode_options& options, token_id pad_id);
 
 /// Brings encodings to one length.

@@ -40,6 +40,13 @@ EVALUATIONS = {
     "several labels": ["--model", f"{RECORDED}/shared_traced.pt", "--data", "npy:{scratch}/inputs.npy,{scratch}/marks.npy",
                        "--metrics", "mean_average_precision:from=logits,subset_accuracy:threshold=0,"
                        "multilabel_accuracy:threshold=0,hamming_loss:threshold=0:confidence=0.9"],
+    "questions": ["--model", "data/questions/model", "--data", "squad:data/questions/v2.json,tokenizer=data/questions/model,max-length=128,stride=32",
+                  "--limit", "40", "--metrics", "squad"],
+    "choices": ["--model", "data/text/language", "--data", "choices:data/text/questions.jsonl,tokenizer=data/text/language",
+                "--limit", "40", "--metrics", "multiple_choice"],
+    "sentences": ["--model", "data/text/sentences", "--data", "csv:data/text/pairs.csv,text=one,pair=other,each-alone,"
+                  "target=score,tokenizer=data/text/sentences", "--score-output", "sentence_embedding", "--metrics",
+                  "sentence_similarity"],
     "bytes": ["--model", f"{RECORDED}/shared_traced.pt", "--data",
               "npy:input={scratch}/inputs.npy,right={scratch}/first.npy,bytes={scratch}/first.npy,label=right+bytes",
               "--score-label", "right",
