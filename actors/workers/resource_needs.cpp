@@ -72,10 +72,11 @@ resource_needs needs_of_run(const wiring_plan& plan, const needs_options& option
   }
   // The caller's thread and the one that starts the run have a team each.
   const std::uint32_t teams = default_team() - 1 + largest_team(options.threads) - 1;
-  resource_needs needed{.where = "run",
-                        .threads = helper_threads + caf_threads + options.data_workers + teams + local * options.threads,
-                        .descriptors = files_open,
-                        .address_bytes = limits::checked_address_bytes};
+  resource_needs needed{
+      .where = "run",
+      .threads = helper_threads + caf_threads + options.data_workers + teams + local * options.threads,
+      .descriptors = files_open,
+      .address_bytes = limits::checked_address_bytes};
   if (remote == 0) return needed;
   const std::uint32_t idle = 1 + idle_worker_threads(*options.edges);
   needed.threads += link_threads + process_host_threads + options.edges->threads;

@@ -74,9 +74,9 @@ class data_set {
   /// run then reads exactly one micro-batch at a time, so that its samples alone decide; the same micro-batch has the
   /// same bits again.
   [[nodiscard]] virtual bool has_varying_sizes() const noexcept { return false; }
-  /// The metric of that name, if these data alone can compute it, such as squad, which needs the texts of the questions;
-  /// else null, and the metric is that of the table (make_metric). It keeps what the one of the table keeps, since
-  /// stages in other processes do not have the data.
+  /// The metric of that name, if these data alone can compute it, such as squad, which needs the texts of the
+  /// questions; else null, and the metric is that of the table (make_metric). It keeps what the one of the table keeps,
+  /// since stages in other processes do not have the data.
   [[nodiscard]] virtual std::shared_ptr<const metric> own_metric([[maybe_unused]] const std::string& name) const {
     return nullptr;
   }

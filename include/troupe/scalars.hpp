@@ -40,15 +40,15 @@ struct scalar {
 ///   FOLDER      event files of TensorBoard, in float32, as PyTorch's SummaryWriter writes them
 ///
 /// A scalar is written once: what the target has for a name and a step already, also from an earlier program, stays. A
-/// CSV or JSONL file is replaced as a whole with each write, so that a reader never sees a half-written one. Event files are
-/// appended to; a program that is killed while it writes may leave a part of a record at the end, which TensorBoard
-/// passes over, and the next program begins a file of its own.
+/// CSV or JSONL file is replaced as a whole with each write, so that a reader never sees a half-written one. Event
+/// files are appended to; a program that is killed while it writes may leave a part of a record at the end, which
+/// TensorBoard passes over, and the next program begins a file of its own.
 ///
 /// One program at a time writes to a target. One thread at a time calls write().
 class scalar_log {
  public:
-  /// Reads which scalars the target has. E0611: the target is something else, larger than 16 MiB (or holds more than 500,000
-  /// scalars), or cannot be written.
+  /// Reads which scalars the target has. E0611: the target is something else, larger than 16 MiB (or holds more than
+  /// 500,000 scalars), or cannot be written.
   [[nodiscard]] static expected<std::unique_ptr<scalar_log>> open(const std::filesystem::path& target);
   scalar_log(const scalar_log&) = delete;
   scalar_log& operator=(const scalar_log&) = delete;

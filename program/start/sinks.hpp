@@ -14,8 +14,7 @@ namespace troupe {
 /// Objects for metrics by name, which get `classes` classes, and those that are objects already. Errors: make_metric();
 /// E0103 for an object where `intervals` are asked for.
 [[nodiscard]] expected<std::vector<metric_ptr>> make_metrics(const std::vector<metric_choice>& choices,
-                                                             std::uint32_t classes,
-                                                             const interval_options& intervals);
+                                                             std::uint32_t classes, const interval_options& intervals);
 
 /// What keeps the predictions of a sink; null where none are asked for, or where a metric has them. E0103 for a file of
 /// another kind.

@@ -295,7 +295,9 @@ std::vector<hostile_case> preset_cases() {
        {"three numbers"}},
       {"preset_resizes_by_nearest", [=](auto& d) { return preset(d, vit + R"("resample": 0})"); }, {"E0303", "filter"}},
       {"options_with_half_a_pixel", [](auto& d) { return folder(d, "", {}, ",crop=8.5"); }, {"E0103", "crop"}},
-      {"options_with_two_means", [](auto& d) { return folder(d, "", {}, ",mean=1+2"); }, {"E0103", "mean=0.485+0.456+0.406"}},
+      {"options_with_two_means",
+       [](auto& d) { return folder(d, "", {}, ",mean=1+2"); },
+       {"E0103", "mean=0.485+0.456+0.406"}},
       {"options_that_divide_by_0", [](auto& d) { return folder(d, "", {}, ",std=0"); }, {"E0103", "std"}},
   };
 }
