@@ -8,7 +8,6 @@
 #include "messages/try.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/metric/metric_scorer.hpp"
-#include "runtime/model/layers_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe::bench {
@@ -32,13 +31,6 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::uint64_t inputs_max = 16;
 
-expected<std::unique_ptr<layers_body>> make_body(const workload& work, const std::vector<std::size_t>& boundaries,
-                                                 std::size_t stage) {
-  return layers_body::make(
-      work.code, boundaries[stage], boundaries[stage + 1],
-      {.stage = static_cast<stage_index>(stage), .threads = 1, .optimize = optimize_mode::none, .warm_up_input = {}});
-}
-
 expected<std::vector<activation>> first_inputs(const workload& work) {
   data_set_source source(work.data, work.micro_batch,
                          std::min(inputs_max, work.micro_batches_max()) * work.micro_batch);
@@ -50,20 +42,20 @@ expected<std::vector<activation>> first_inputs(const workload& work) {
   }
 }
 
-expected<std::vector<activation>> outputs_of(layers_body& body, const std::vector<activation>& inputs) {
+expected<std::vector<activation>> outputs_of(stage_body& body, const std::vector<activation>& inputs) {
   std::vector<activation> outputs;
   for (const activation& input : inputs) {
-    auto tensors = TROUPE_TRY(body.forward(input));
+    auto tensors = TROUPE_TRY(output_of(body, input));
     activation& next = outputs.emplace_back(input);
     next.tensors = std::move(tensors);
   }
   return outputs;
 }
 
-expected<void> pass(layers_body& body, scorer* scoring, const std::vector<activation>& inputs, std::uint64_t count) {
+expected<void> pass(stage_body& body, scorer* scoring, const std::vector<activation>& inputs, std::uint64_t count) {
   for (std::uint64_t index = 0; index < count; ++index) {
     const activation& input = inputs[index % inputs.size()];
-    auto output = TROUPE_TRY(body.forward(input));
+    auto output = TROUPE_TRY(output_of(body, input));
     if (scoring == nullptr) continue;
     score counted;
     counted.id = input.id;
@@ -80,8 +72,10 @@ expected<lone_stages> lone_stages::prepare(const workload& work, std::vector<std
   auto inputs = first_inputs(work);
   for (std::size_t stage = 0; stage < made.count(); ++stage) {
     if (!inputs) return tl::make_unexpected(inputs.error());
-    auto body = TROUPE_TRY(make_body(work, made.boundaries_, stage));
+    auto body = TROUPE_TRY(work.code->make_body(made.boundaries_[stage], made.boundaries_[stage + 1],
+                                                {.stage = static_cast<stage_index>(stage)}));
     auto outputs = outputs_of(*body, *inputs);
+    made.bodies_.push_back(std::move(body));
     made.inputs_.push_back(std::move(*inputs));
     inputs = std::move(outputs);
   }
@@ -91,20 +85,19 @@ expected<lone_stages> lone_stages::prepare(const workload& work, std::vector<std
 /// In the calling thread.
 expected<measurement> lone_stages::run_among(side_by_side& others, const workload& work, std::size_t stage,
                                              std::uint64_t micro_batches) const {
-  auto body = make_body(work, boundaries_, stage);
-  if (body) (*body)->on_start();
+  stage_body& body = *bodies_[stage];
+  body.on_start();
   metric_scorer scoring(work.metrics);
   scorer* const on_last = stage + 1 == count() ? &scoring : nullptr;
-  const auto warm = body ? pass(**body, on_last, inputs_[stage], warm_up_of(micro_batches))
-                         : expected<void>(tl::make_unexpected(body.error()));
+  const auto warm = pass(body, on_last, inputs_[stage], warm_up_of(micro_batches));
   others.wait_until_all_are_warm();
   const auto start = steady::now();
-  const auto done = warm ? pass(**body, on_last, inputs_[stage], micro_batches) : warm;
+  const auto done = warm ? pass(body, on_last, inputs_[stage], micro_batches) : warm;
   const std::chrono::duration<double, std::micro> taken = steady::now() - start;
   others.finish();
   if (!done) return tl::make_unexpected(done.error());
   while (others.any_unfinished()) {
-    TROUPE_TRY(pass(**body, on_last, inputs_[stage], 1));
+    TROUPE_TRY(pass(body, on_last, inputs_[stage], 1));
   }
   return measurement{taken.count() / static_cast<double>(micro_batches), {}, {}};
 }

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
-
-#include <torch/csrc/jit/api/method.h>
 
 #include "measurement.hpp"
 #include "messages/activation.hpp"
+#include "runtime/flow/stage_body.hpp"
 #include "workload.hpp"
 
 namespace troupe::bench {
@@ -14,17 +15,22 @@ namespace troupe::bench {
 /// What one would write with LibTorch alone: read, forward, count, one micro-batch after another in one thread.
 class plain_loop {
  public:
-  /// The same optimized layers as the pipelines', one after another.
-  static plain_loop by_layer(const workload& work, std::uint32_t threads);
-  /// The model frozen and fused as a whole.
-  static expected<plain_loop> whole(const workload& work, std::uint32_t threads);
+  using forward_function = std::function<expected<payload_ptr>(const activation& input)>;
+
+  /// The same rewritten model as the pipelines'.
+  static expected<plain_loop> rewritten(const workload& work, std::uint32_t threads);
+  /// The model as LibTorch optimizes it for inference.
+  static plain_loop by_libtorch(const workload& work, std::uint32_t threads);
 
   expected<measurement> run(const workload& work, std::uint64_t micro_batches) const;
 
  private:
-  std::vector<torch::jit::Method> forwards_;
+  forward_function forward_;
   std::uint32_t threads_ = 1;
 };
+
+/// What a body with one output gives.
+expected<payload_ptr> output_of(stage_body& body, const activation& input);
 
 class side_by_side;
 
@@ -45,6 +51,7 @@ class lone_stages {
                                   std::uint64_t micro_batches) const;
 
   std::vector<std::size_t> boundaries_;
+  std::vector<std::shared_ptr<stage_body>> bodies_;
   /// Some micro-batches per stage, used in turn.
   std::vector<std::vector<activation>> inputs_;
 };

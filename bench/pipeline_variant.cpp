@@ -7,17 +7,17 @@
 
 namespace troupe::bench {
 
-topology bench_topology(const layer_chain& chain, const data_set_ptr& data, const std::vector<std::string>& metrics,
+topology bench_topology(const model& network, const data_set_ptr& data, const std::vector<std::string>& metrics,
                         const std::string& partition, std::uint32_t stages, std::uint32_t replicas) {
   return topology{}
       .source("loader", data)
-      .pipeline("stage", chain, {.stages = stages, .replicas = replicas, .partition = partition})
+      .pipeline("stage", network, {.stages = stages, .replicas = replicas, .partition = partition})
       .sink("metrics", {metrics.begin(), metrics.end()});
 }
 
 expected<pipeline_variant> pipeline_variant::start(const workload& work, pipeline_shape shape) {
   auto sample = TROUPE_TRY(work.data->read({0, work.micro_batch}));
-  const topology what = bench_topology(work.chain, work.data, work.metric_names,
+  const topology what = bench_topology(work.network, work.data, work.metric_names,
                                        shape.stages == 1 ? "uniform" : work.partition, shape.stages, shape.replicas);
   const auto checked = TROUPE_TRY(checked_run::make(what, {.threads = shape.threads, .workers = shape.workers},
                                                     process_context::of_this_process()));
@@ -31,10 +31,11 @@ expected<measurement> pipeline_variant::run(const workload& work, std::uint64_t 
                                             const std::shared_ptr<journal_writer>& journal) {
   running_topology& running = *stages_.running;
   const auto call = [&](std::uint64_t count, const std::shared_ptr<journal_writer>& kept) -> expected<run_result> {
-    evaluation one({work.data,
-                    work.micro_batch,
-                    count * work.micro_batch,
-                    {sink_request{.name = "metrics", .metrics = work.metrics}}});
+    const auto made = TROUPE_TRY(evaluation::make({work.data,
+                                                   work.micro_batch,
+                                                   count * work.micro_batch,
+                                                   {sink_request{.name = "metrics", .metrics = work.metrics}}}));
+    evaluation& one = *made;
     if (kept) one.append_to(kept);
     const call_outcome outcome = running.submit(one.ticket()).get();
     if (outcome.cause) return tl::make_unexpected(*outcome.cause);

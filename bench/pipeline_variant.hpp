@@ -22,7 +22,7 @@ struct pipeline_shape {
 };
 
 /// Source, a pipeline of stages, sink: what a variant and its worker processes run.
-topology bench_topology(const layer_chain& chain, const data_set_ptr& data, const std::vector<std::string>& metrics,
+topology bench_topology(const model& network, const data_set_ptr& data, const std::vector<std::string>& metrics,
                         const std::string& partition, std::uint32_t stages, std::uint32_t replicas);
 
 /// A running pipeline as `eval` makes it; between calls its engines are parked.

@@ -39,14 +39,15 @@ struct contestants {
 };
 
 expected<contestants> gather(const workload& work) {
-  auto whole_1 = TROUPE_TRY(plain_loop::whole(work, 1));
+  auto plain_1 = TROUPE_TRY(plain_loop::rewritten(work, 1));
+  auto plain_2 = TROUPE_TRY(plain_loop::rewritten(work, 2));
   auto stages_1 = TROUPE_TRY(pipeline_variant::start(work, {}));
   auto stages_2 = TROUPE_TRY(pipeline_variant::start(work, {.stages = 2}));
   auto replicas_2 = TROUPE_TRY(pipeline_variant::start(work, {.replicas = 2}));
   auto alone = TROUPE_TRY(lone_stages::prepare(work, stages_2.boundaries()));
-  return contestants{
-      plain_loop::by_layer(work, 1), plain_loop::by_layer(work, 2), std::move(whole_1), std::move(stages_1),
-      std::move(stages_2),           std::move(replicas_2),         std::move(alone)};
+  return contestants{std::move(plain_1),  std::move(plain_2),  plain_loop::by_libtorch(work, 1),
+                     std::move(stages_1), std::move(stages_2), std::move(replicas_2),
+                     std::move(alone)};
 }
 
 /// Lives for one measurement only, threads and all: see in_new_thread. Made in a thread of its own, as making one

@@ -12,7 +12,7 @@ namespace troupe::bench {
 struct round_times {
   double plain_1 = 0;  ///< plain loop, one intra-op thread
   double plain_2 = 0;
-  double whole_1 = 0;  ///< plain loop over the model frozen as a whole
+  double whole_1 = 0;  ///< plain loop over the model as LibTorch optimizes it
   double stages_1 = 0;
   double stages_1_threads_2 = 0;
   double stages_2 = 0;

@@ -5,12 +5,11 @@
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
-#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
 
 #include "messages/check.hpp"
 #include "messages/try.hpp"
 #include "random_set.hpp"
-#include "runtime/model/optimize.hpp"
 #include "tests/support/paths.hpp"
 
 namespace troupe::bench {
@@ -50,7 +49,7 @@ torch::jit::Module linear(const std::string& type, std::int64_t features) {
   return module;
 }
 
-expected<layer_chain> make_mlp(const std::string& name, std::int64_t features) {
+torch::jit::Module make_mlp(const std::string& name, std::int64_t features) {
   torch::jit::Module whole(name);
   std::string forward = "def forward(self, x):\n";
   for (std::int64_t index = 0; index < mlp_layers; ++index) {
@@ -59,24 +58,26 @@ expected<layer_chain> make_mlp(const std::string& name, std::int64_t features) {
     forward += "  x = self." + child + ".forward(x)\n";
   }
   whole.define(forward + "  return x\n");
-  return make_chain(whole, name);
+  return whole;
 }
 
-expected<std::vector<workload>> expand(const std::string& model, expected<layer_chain> chain,
-                                       expected<data_set_ptr> data, const recipe& how) {
-  if (!chain) return tl::make_unexpected(chain.error());
+expected<std::vector<workload>> expand(const std::string& name, expected<data_set_ptr> data, const recipe& how) {
   if (!data) return tl::make_unexpected(data.error());
-  auto code = TROUPE_TRY(optimize_layers(*chain));
-  workload one{.model = model,
-               .chain = std::move(*chain),
+  const torch::jit::Module module = make_bench_module(name);
+  auto network = TROUPE_TRY(make_model(module, name));
+  auto code = std::make_shared<layered_model>(network.graph(), layer_unit::modules);
+  code->optimize(false);
+  workload one{.model = name,
+               .module = module,
+               .network = std::move(network),
                .code = std::move(code),
                .data = std::move(*data),
                .metric_names = how.metrics,
                .metrics = {},
                .partition = how.partition,
                .even = how.even};
-  for (const std::string& name : how.metrics) {
-    auto made = TROUPE_TRY(make_metric(name, one.data->classes()));
+  for (const std::string& metric : how.metrics) {
+    auto made = TROUPE_TRY(make_metric(metric, one.data->classes()));
     one.metrics.push_back(std::move(made));
   }
   std::vector<workload> made;
@@ -94,10 +95,10 @@ const std::vector<std::string>& model_names() {
   return names;
 }
 
-expected<layer_chain> make_bench_chain(const std::string& model) {
+torch::jit::Module make_bench_module(const std::string& model) {
   const std::filesystem::path data = testing::data_dir();
-  if (model == "lenet") return load_chain(data / "mnist/lenet.pt");
-  if (model == "resnet20") return load_chain(data / "cifar10/resnet20.pt");
+  if (model == "lenet") return torch::jit::load((data / "mnist/lenet.pt").string());
+  if (model == "resnet20") return torch::jit::load((data / "cifar10/resnet20.pt").string());
   at::manual_seed(0);
   return make_mlp(model, mlp_named(model).features);
 }
@@ -105,19 +106,15 @@ expected<layer_chain> make_bench_chain(const std::string& model) {
 expected<std::vector<workload>> make_workloads(const std::string& model) {
   const std::filesystem::path data = testing::data_dir();
   if (model == "lenet") {
-    return expand(model, make_bench_chain(model), open_data("mnist:" + (data / "mnist").string()),
-                  {"profile", {"accuracy", "nll"}, {64, 256}});
+    return expand(model, open_data("mnist:" + (data / "mnist").string()), {"profile", {"accuracy", "nll"}, {64, 256}});
   }
   if (model == "resnet20") {
-    return expand(model, make_bench_chain(model),
-                  open_data("cifar10:" + (data / "cifar10/test_batch_1000.bin").string()),
+    return expand(model, open_data("cifar10:" + (data / "cifar10/test_batch_1000.bin").string()),
                   {"profile", {"accuracy", "cross_entropy"}, {8, 64}});
   }
   // Accuracy alone: a cross-entropy over as many classes as features would weigh on the last stage.
   const mlp& one = mlp_named(model);
-  auto chain = make_bench_chain(model);  // first: it sets the seed
-  return expand(model, std::move(chain), make_random_set(one.features),
-                {"uniform", {"accuracy"}, one.micro_batches, true});
+  return expand(model, make_random_set(one.features), {"uniform", {"accuracy"}, one.micro_batches, true});
 }
 
 }  // namespace troupe::bench

@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <torch/csrc/jit/api/module.h>
+
+#include "program/models/layered_model.hpp"
 #include <troupe/data_set.hpp>
 #include <troupe/metric.hpp>
 #include <troupe/model.hpp>
@@ -14,10 +17,12 @@ namespace troupe::bench {
 struct workload {
   std::string model;
   std::uint64_t micro_batch = 1;
-  /// As loaded, for pipelines, which optimize it themselves.
-  layer_chain chain;
-  /// The same optimized layer by layer, for the loops.
-  layer_chain code;
+  /// For loops that use LibTorch alone.
+  torch::jit::Module module;
+  /// The same for pipelines, which rewrite it themselves.
+  troupe::model network;
+  /// The same rewritten, for loops over its stages.
+  layered_model_ptr code;
   data_set_ptr data;
   std::vector<std::string> metric_names;
   std::vector<metric_ptr> metrics;
@@ -32,8 +37,8 @@ struct workload {
 /// "lenet", "resnet20", "mlp256", "mlp512", "mlp1024"
 const std::vector<std::string>& model_names();
 
-/// The model of that name alone, with the same weights in every process.
-expected<layer_chain> make_bench_chain(const std::string& model);
+/// The module of that name, with the same weights in every process.
+torch::jit::Module make_bench_module(const std::string& model);
 
 /// One workload per micro-batch size of a model of that name. Loads and optimizes with the calling thread's settings.
 expected<std::vector<workload>> make_workloads(const std::string& model);

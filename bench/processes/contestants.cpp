@@ -45,7 +45,8 @@ std::shared_ptr<journal_writer> make_journal() {
 }  // namespace
 
 expected<std::unique_ptr<contestants>> contestants::gather(const workload& work) {
-  std::unique_ptr<contestants> made(new contestants(work));
+  auto plain = TROUPE_TRY(plain_loop::rewritten(work, 1));
+  std::unique_ptr<contestants> made(new contestants(work, std::move(plain)));
   TROUPE_TRY(made->prepare(variant::one_process));
   made->alone_ = TROUPE_TRY(lone_stages::prepare(work, made->piped_.at(variant::one_process).boundaries()));
   return made;

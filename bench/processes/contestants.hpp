@@ -48,7 +48,7 @@ class contestants {
   expected<void> find_slowest_stage(std::uint64_t count);
 
  private:
-  explicit contestants(const workload& work) : work_(work), plain_(plain_loop::by_layer(work, 1)) {}
+  contestants(const workload& work, plain_loop plain) : work_(work), plain_(std::move(plain)) {}
   expected<pipeline_variant> start(const std::string& name) const;
   expected<measurement> run_piped(const std::string& name, std::uint64_t count, bool with_journal);
 

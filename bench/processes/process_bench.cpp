@@ -42,7 +42,7 @@ expected<std::vector<measured_processes>> measure_all(const request& asked) {
   std::vector<measured_processes> rows;
   for (const std::string& model : asked.models) {
     auto works = TROUPE_TRY(make_workloads(model));
-    if (asked.first_size_only) works.resize(1);
+    if (asked.first_size_only) works.erase(works.begin() + 1, works.end());
     for (const workload& work : works) {
       if (asked.micro_batch != 0 && work.micro_batch != asked.micro_batch) continue;
       auto row = TROUPE_TRY(measure_pairs(work, asked.rounds, asked.chosen));

@@ -62,9 +62,9 @@ worker_options options_of(const worker_case& which) {
 
 void serve_case() {
   const worker_case which = announced();
-  const auto chain = make_bench_chain(which.model);
-  if (!chain) end_worker(chain.error());
-  serve_topology(bench_topology(*chain, nullptr, metrics_of(which.model), partition_of(which.model), which.stages, 1),
+  const auto network = make_model(make_bench_module(which.model), which.model);
+  if (!network) end_worker(network.error());
+  serve_topology(bench_topology(*network, nullptr, metrics_of(which.model), partition_of(which.model), which.stages, 1),
                  {.workers = options_of(which)}, process_context::of_this_process());
 }
 

@@ -59,7 +59,7 @@ expected<std::unique_ptr<killing_run>> killing_run::start(const recovery_case& w
 expected<kill_times> killing_run::kill(std::uint32_t stage) {
   for (;;) {
     TROUPE_TRY(await_spare());
-    timed_call call(request_, *stages_.running);
+    timed_call call(TROUPE_TRY(evaluation::make(request_)), *stages_.running);
     auto times = kill_within(call, stage);
     if (!times) return times;
     if (auto ended = pump_until([&] { return call.ended(); }, "the end of the evaluation"); !ended) {

@@ -45,9 +45,9 @@ std::chrono::nanoseconds fold_log::longest_gap() const {
   return longest;
 }
 
-timed_call::timed_call(const evaluation_request& request, running_topology& running) : call_(request) {
-  for (auto& each : call_.ticket()->folds) each = std::make_shared<noting_fold>(each, folds_);
-  outcome_ = running.submit(call_.ticket());
+timed_call::timed_call(std::unique_ptr<evaluation> call, running_topology& running) : call_(std::move(call)) {
+  for (auto& each : call_->ticket()->folds) each = std::make_shared<noting_fold>(each, folds_);
+  outcome_ = running.submit(call_->ticket());
 }
 
 bool timed_call::ended() const {
@@ -57,7 +57,7 @@ bool timed_call::ended() const {
 expected<run_result> timed_call::result() {
   const call_outcome outcome = outcome_.get();
   if (outcome.cause) return tl::make_unexpected(*outcome.cause);
-  return call_.result(outcome);
+  return call_->result(outcome);
 }
 
 }  // namespace troupe::bench

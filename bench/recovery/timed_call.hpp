@@ -30,7 +30,7 @@ class fold_log {
 /// An evaluation whose folds are timed.
 class timed_call {
  public:
-  timed_call(const evaluation_request& request, running_topology& running);
+  timed_call(std::unique_ptr<evaluation> call, running_topology& running);
 
   [[nodiscard]] const fold_log& folds() const noexcept { return *folds_; }
   [[nodiscard]] bool ended() const;
@@ -38,7 +38,7 @@ class timed_call {
   [[nodiscard]] expected<run_result> result();
 
  private:
-  evaluation call_;
+  std::unique_ptr<evaluation> call_;
   std::shared_ptr<fold_log> folds_ = std::make_shared<fold_log>();
   std::future<call_outcome> outcome_;
 };
