@@ -7,16 +7,14 @@
 #include <c10/core/InferenceMode.h>
 #include <c10/core/StreamGuard.h>
 #include <torch/csrc/jit/codegen/fuser/interface.h>
+#include <torch/script.h>
 
 #include "messages/try.hpp"
-#include "program/models/layered_model.hpp"
 #include "runtime/data/data_set_source.hpp"
 #include "runtime/metric/metric_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"
-#include "runtime/model/optimize.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/tensor/torch_stream.hpp"
-#include <troupe/model.hpp>
 
 namespace troupe::bench {
 namespace {
@@ -55,21 +53,10 @@ class sum {
 
 }  // namespace
 
-expected<device_loop> device_loop::load(const std::string& model, c10::Device device, bool by_layer) {
-  auto chain = TROUPE_TRY(load_chain(model));
-  const layer_chain moved = move_layers(std::move(chain), device);
-  if (!by_layer) {
-    return fuse_layers(moved.layers, model).map([&](const torch::jit::Module& fused) {
-      return device_loop({fused.get_method("forward")}, device);
-    });
-  }
-  return optimize_layers(moved).map([&](const layer_chain& optimized) {
-    std::vector<torch::jit::Method> forwards;
-    for (const layer& each : optimized.layers) {
-      if (!each.passes_through) forwards.push_back(each.module.get_method("forward"));
-    }
-    return device_loop(std::move(forwards), device);
-  });
+device_loop device_loop::load(const std::string& model, c10::Device device) {
+  torch::jit::Module module = torch::jit::load(model, device);
+  module.eval();
+  return {torch::jit::freeze(module).get_method("forward"), device};
 }
 
 expected<std::vector<metric_value>> device_loop::pass(const data_set_ptr& data, std::uint64_t micro_batch,
@@ -84,7 +71,7 @@ expected<std::vector<metric_value>> device_loop::pass(const data_set_ptr& data, 
     if (!loaded) break;
     activation input{{0, index}, loaded->samples, loaded->tensors, loaded->labels};
     at::Tensor value = stream.bring(as_tensors(input.tensors).single());
-    for (const torch::jit::Method& forward : forwards_) value = forward({std::move(value)}).toTensor();
+    value = forward_({std::move(value)}).toTensor();
     given.push_back({std::move(input), torch_stream::fetch(value), stream.record()});
     if (given.size() < in_flight_max) continue;
     TROUPE_TRY(all.take(given.front()));

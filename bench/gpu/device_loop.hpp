@@ -18,7 +18,8 @@ namespace troupe::bench {
 /// a whole; inputs and outputs go through pinned memory.
 class device_loop {
  public:
-  static expected<device_loop> load(const std::string& model, c10::Device device, bool by_layer);
+  /// Throws what LibTorch throws.
+  static device_loop load(const std::string& model, c10::Device device);
 
   /// `fuses`: with the kernels that TorchScript's fuser makes, as LibTorch does by itself.
   [[nodiscard]] expected<measurement> run(const data_set_ptr& data, std::uint64_t micro_batch,
@@ -27,12 +28,11 @@ class device_loop {
   std::vector<metric_ptr> metrics;
 
  private:
-  device_loop(std::vector<torch::jit::Method> forwards, c10::Device device)
-      : forwards_(std::move(forwards)), device_(device) {}
+  device_loop(torch::jit::Method forward, c10::Device device) : forward_(std::move(forward)), device_(device) {}
   [[nodiscard]] expected<std::vector<metric_value>> pass(const data_set_ptr& data, std::uint64_t micro_batch,
                                                          std::uint64_t micro_batches) const;
 
-  std::vector<torch::jit::Method> forwards_;
+  mutable torch::jit::Method forward_;
   c10::Device device_;
 };
 

@@ -41,7 +41,6 @@ struct bench_options {
   std::uint32_t rounds = 5;
   bool processes = false;
   bool fuser = false;
-  bool by_layer = false;
   bool cuda_graphs = false;
 };
 
@@ -75,7 +74,7 @@ nlohmann::ordered_json measure(const bench_options& how) {
   const data_set_ptr data = get(open_data(how.data));
   const auto pipeline = start_pipeline(how, *data);
   const c10::Device device = get(torch_device(get(parse_device(how.device, "--device")), "of the benchmark", 0));
-  device_loop loop = get(device_loop::load(how.model, device, how.by_layer));
+  device_loop loop = device_loop::load(how.model, device);
   for (const char* name : {"accuracy", "cross_entropy"})
     loop.metrics.push_back(get(make_metric(name, data->classes())));
   std::vector<double> plain_us;
@@ -104,7 +103,6 @@ nlohmann::ordered_json measure(const bench_options& how) {
                               {"processes", how.processes},
                               {"transport", how.transport},
                               {"fuser", how.fuser},
-                              {"by_layer", how.by_layer},
                               {"cuda_graphs", how.cuda_graphs},
                               {"one_stream_us", spread_json(spread_of(plain_us))},
                               {"pipeline_us", spread_json(spread_of(piped_us))},
@@ -139,7 +137,6 @@ int main(int argc, char** argv) {
   app.add_option("--stages", how.stages, "Stages that the model is cut into")->capture_default_str();
   app.add_option("--rounds", how.rounds, "Rounds of both")->capture_default_str();
   app.add_flag("--processes", how.processes, "Each stage in a process of its own");
-  app.add_flag("--by-layer", how.by_layer, "The one stream has the pipeline's layers, not one fused model");
   app.add_flag("--fuser", how.fuser, "The one stream has TorchScript's fuser, as LibTorch has by itself");
   app.add_flag("--cuda-graphs", how.cuda_graphs, "As troupe eval --cuda-graphs");
   CLI11_PARSE(app, argc, argv);
