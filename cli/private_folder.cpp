@@ -17,7 +17,7 @@
 namespace troupe::cli {
 namespace {
 
-const std::string name_begin = "troupe-chaos-";
+const std::string name_begin = "troupe-runs-";
 
 /// From mkdtemp() to the lock.
 constexpr std::chrono::seconds time_to_lock{60};

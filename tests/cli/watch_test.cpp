@@ -46,8 +46,10 @@ class watch_command : public ::testing::Test {
     fs::copy_file(data_file("mnist/lenet.pt"), folder_.path() / "copy");
     fs::rename(folder_.path() / "copy", fs::path(runs()) / name);
   }
+  /// What a killed watch leaves among the temporary files stays in the folder of the test.
   [[nodiscard]] program_call call(const words& more) const {
-    return {.arguments = words{"watch", runs()} + on_mnist + more};
+    return {.arguments = words{"watch", runs()} + on_mnist + more,
+            .environment = {"TMPDIR=" + folder_.path().string()}};
   }
   [[nodiscard]] static std::vector<std::string> names(const json& result) {
     std::vector<std::string> found;
