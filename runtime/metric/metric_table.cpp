@@ -37,7 +37,8 @@ expected<std::int64_t> parse_k(const metric_kind& kind, const std::string& name)
               "write " + std::string(stem(kind)) + "5, or another K");
 }
 
-tl::unexpected<error> unknown_metric(const std::string& name) {
+/// `asked`: the name with its options.
+tl::unexpected<error> unknown_metric(const std::string& name, const std::string& asked) {
   const std::vector<std::string> names = metric_names();
   if (const std::size_t bracket = name.find('('); bracket != std::string::npos) {
     return fail(error_code::unknown_name, "metric " + name, "options of a metric stand behind colons, not in brackets",
@@ -46,7 +47,7 @@ tl::unexpected<error> unknown_metric(const std::string& name) {
   std::string fix = suggest_fix(name, names);
   const auto near = suggest(name, names);
   if (near && near->ends_with('K')) fix = "write " + near->substr(0, near->size() - 1) + "5, or another K";
-  return fail(error_code::unknown_name, "metric " + name, "unknown metric, expected one of " + metric_list(),
+  return fail(error_code::unknown_name, "metric " + asked, "unknown metric, expected one of " + metric_list(),
               std::move(fix));
 }
 
@@ -118,7 +119,7 @@ std::string canonical_metric_name(const std::string& name) {
 expected<metric_ptr> make_metric(const std::string& name, std::uint32_t classes, const interval_options& intervals) {
   const std::string base(base_name(name));
   const metric_kind* kind = kind_of(name);
-  if (kind == nullptr) return unknown_metric(base);
+  if (kind == nullptr) return unknown_metric(base, name);
   metric_request asked{.classes = classes};
   if (takes_k(*kind)) {
     const std::int64_t k = TROUPE_TRY(parse_k(*kind, base));

@@ -136,9 +136,10 @@ TEST(weights, that_cannot_be_read_say_why) {
         refused_weights{"whole_module_legacy.pt", "error E0207",
                         "a whole module of the class torch.nn.modules.container.Sequential"},
         refused_weights{"make_weights.py", "error E0207", "neither a safetensors file nor one of torch.save"},
-        refused_weights{"", "error E0207",
-                        "none of model.safetensors.index.json, model.safetensors, pytorch_model.bin.index.json, "
-                        "pytorch_model.bin"},
+        refused_weights{
+            "", "error E0207",
+            "none of the files model.safetensors.index.json, model.safetensors, pytorch_model.bin.index.json, "
+            "pytorch_model.bin"},
         refused_weights{"nothing.pt", "error E0201", "does not exist"}}) {
     EXPECT_THAT(weights_outcome(recorded_weights(file)), AllOf(HasSubstr(code), HasSubstr(says))) << file;
   }
