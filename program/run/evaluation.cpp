@@ -55,9 +55,9 @@ evaluation::evaluation(evaluation_request request) : request_(std::move(request)
   ticket_->make_scorer = [sinks = request_.sinks](std::uint32_t sink) {
     return std::make_shared<metric_scorer>(sinks[sink].kept(), sinks[sink].names);
   };
-  ticket_->unpack = [sinks = request_.sinks](const score& said) {
-    return objection_to_rows(sinks[said.sink].kept(), said);
-  };
+  std::vector<std::vector<metric_ptr>> kept;
+  for (const sink_request& each : request_.sinks) kept.push_back(each.kept());
+  ticket_->unpack = [kept = std::move(kept)](const score& said) { return objection_to_rows(kept[said.sink], said); };
   ticket_->in_workers.classes = request_.data->classes();
 }
 

@@ -52,11 +52,13 @@ void append_json(std::string& line, const at::Tensor& values, std::int64_t row) 
       return append_row<at::Half, float>(line, values, row);
     case at::kBFloat16:
       return append_row<at::BFloat16, float>(line, values, row);
-    case at::kLong:
+    default:
       return append_row<std::int64_t, std::int64_t>(line, values, row);
-    default:  // other integers, and bool
-      return append_row<std::int64_t, std::int64_t>(line, values.to(at::kLong), row);
   }
+}
+
+at::Tensor json_values(const at::Tensor& values) {
+  return values.is_floating_point() ? values.contiguous() : values.to(at::kLong).contiguous();
 }
 
 }  // namespace troupe

@@ -64,9 +64,10 @@ class line_rows final : public prediction_rows {
   [[nodiscard]] expected<void> update_words(const scored_part& part, std::span<std::uint64_t>,
                                             std::vector<std::byte>& rows) const override {
     const predicted_part found = TROUPE_TRY(tensors_of(part));
-    const at::Tensor extra = TROUPE_TRY(extra_of(found));
-    const at::Tensor prediction = predictions_of(found.output, found.label_or_null());
-    const at::Tensor label = found.label.defined() ? found.label.contiguous() : found.label;
+    at::Tensor extra = TROUPE_TRY(extra_of(found));
+    if (extra.defined()) extra = json_values(extra);
+    const at::Tensor prediction = json_values(predictions_of(found.output, found.label_or_null()));
+    const at::Tensor label = found.label.defined() ? json_values(found.label) : found.label;
     std::string line;
     for (std::size_t i = 0; i < part.size(); ++i) {
       const auto row = static_cast<std::int64_t>(i);

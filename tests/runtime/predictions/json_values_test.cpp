@@ -16,7 +16,7 @@ using json = nlohmann::json;
 
 std::string text_of(const at::Tensor& values, std::int64_t row) {
   std::string text;
-  append_json(text, values.contiguous(), row);
+  append_json(text, json_values(values), row);
   return text;
 }
 
