@@ -92,17 +92,9 @@ TEST_F(predictions, have_the_same_bytes_for_every_layout_and_with_kills) {
 TEST_F(predictions, of_a_resumed_run_are_whole) {
   const std::string alone = written("p.jsonl", {});
   const fs::path journal = directory_.path() / "run.journal";
-  bool is_sent = false;
-  const auto kill_in_the_middle = [&]() -> std::vector<int> {
-    std::error_code missing;
-    const auto size = fs::file_size(journal, missing);
-    if (missing || size < 200'000 || is_sent) return {};
-    is_sent = true;
-    return {SIGKILL};
-  };
   const std::vector<std::string> flags = {"--predictions", "q.jsonl",   "--predictions-with",
                                           "probabilities", "--journal", "run.journal"};
-  const program_outcome ended = eval(flags, kill_in_the_middle);
+  const program_outcome ended = eval(flags, kill_when_grown(journal, 200'000));
   ASSERT_EQ(ended.status, 128 + SIGKILL) << ended.err;
   EXPECT_FALSE(fs::exists(directory_.path() / "q.jsonl"));
   std::vector<std::string> again = flags;

@@ -155,6 +155,16 @@ bool read_to_end(const program_call& call, pid_t child, pipe_ends& out, pipe_end
 
 }  // namespace
 
+std::function<std::vector<int>()> kill_when_grown(std::filesystem::path file, std::uintmax_t bytes) {
+  return [file = std::move(file), bytes, is_sent = false]() mutable -> std::vector<int> {
+    std::error_code missing;
+    const auto size = std::filesystem::file_size(file, missing);
+    if (missing || size < bytes || is_sent) return {};
+    is_sent = true;
+    return {SIGKILL};
+  };
+}
+
 program_outcome run_troupe(const program_call& call) {
   program_outcome outcome;
   pipe_ends out = make_pipe();

@@ -42,6 +42,9 @@ struct program_outcome {
   std::string err;
 };
 
+/// For program_call::on_tick: SIGKILL, once, when the file has grown to so many bytes.
+std::function<std::vector<int>()> kill_when_grown(std::filesystem::path file, std::uintmax_t bytes);
+
 /// Runs the built program. Aborts the test program on what can only be a fault of the test.
 program_outcome run_troupe(const program_call& call);
 

@@ -111,19 +111,11 @@ TEST_F(questions, of_version_2_have_candidates_and_odds) {
 TEST_F(questions, of_a_resumed_run_are_all_answered) {
   const std::string alone = answered("v1", {});
   const fs::path journal = directory_.path() / "run.journal";
-  bool is_sent = false;
-  const auto kill_in_the_middle = [&]() -> std::vector<int> {
-    std::error_code missing;
-    const auto size = fs::file_size(journal, missing);
-    if (missing || size < 30'000 || is_sent) return {};
-    is_sent = true;
-    return {SIGKILL};
-  };
   std::vector<std::string> again = {"--predictions", "q.json", "--journal", "run.journal"};
   std::vector<std::string> stuck = again;
   stuck.insert(stuck.end(),
                {"--stages", "2", "--processes", "--worker-timeout", "60", "--fault", "stop:stage=stage.1,at=mb12"});
-  const program_outcome ended = eval(data_of("v1"), stuck, kill_in_the_middle);
+  const program_outcome ended = eval(data_of("v1"), stuck, kill_when_grown(journal, 30'000));
   ASSERT_EQ(ended.status, 128 + SIGKILL) << ended.err;
   EXPECT_FALSE(fs::exists(directory_.path() / "q.json"));
   again.push_back("--resume");

@@ -148,15 +148,7 @@ TEST_F(text_tasks, go_on_from_a_journal) {
     const json alone = metrics(*task, {"--predictions", task == &choices || task == &pairs ? "a.json" : "a.jsonl"});
     const fs::path journal = directory_.path() / "run.journal";
     fs::remove(journal);
-    bool is_sent = false;
-    const auto kill_in_the_middle = [&]() -> std::vector<int> {
-      std::error_code missing;
-      const auto size = fs::file_size(journal, missing);
-      if (missing || size < 1500 || is_sent) return {};
-      is_sent = true;
-      return {SIGKILL};
-    };
-    static_cast<void>(eval(*task, {"--journal", "run.journal"}, kill_in_the_middle));
+    static_cast<void>(eval(*task, {"--journal", "run.journal"}, kill_when_grown(journal, 1500)));
     EXPECT_EQ(metrics(*task, {"--journal", "run.journal", "--resume"}), alone) << task->data;
   }
 }

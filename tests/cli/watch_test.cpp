@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "tests/cli/program.hpp"
 #include "tests/cli/scratch.hpp"
@@ -133,10 +134,12 @@ TEST_F(watch_command, refuses_what_does_not_fit) {
   EXPECT_THAT(told({"--once", "--micro-batch", "32"}), HasSubstr("begun with 64"));
 }
 
-/// PyTorch writes three checkpoints, the second one in two parts, while the watch runs.
+/// PyTorch writes three checkpoints while the watch runs; the rest of the second one when it is told, through a FIFO,
+/// that the watch has looked at the first half.
 constexpr const char* training = R"(
-import os, sys, time, torch
-source, folder = sys.argv[1:]
+import os, select, sys, torch
+source, folder, fifo = sys.argv[1:]
+told = os.open(fifo, os.O_RDWR)
 weights = torch.load(source, map_location="cpu", weights_only=False)["state_dict"]
 for step in (10, 20, 30):
     path = os.path.join(folder, f"step-{step}.pt")
@@ -146,7 +149,7 @@ for step in (10, 20, 30):
         with open(path, "wb") as file:
             file.write(content[: len(content) // 2])
             file.flush()
-            time.sleep(1)
+            assert select.select([told], [], [], 60)[0], "nobody looked at the first half"
             file.write(content[len(content) // 2 :])
     else:
         os.replace(path + ".tmp", path)
@@ -161,11 +164,23 @@ TEST_F(watch_command, evaluates_what_pytorch_writes_meanwhile) {
   }
   folder_.write("training.py", training);
   fs::create_directories(runs());
-  program_call asked{.arguments = words{"watch", runs()} + on_cifar + words{"--timeout", "20", "--settle", "0.3"}};
+  program_call asked{.arguments = words{"watch", runs()} + on_cifar +
+                                  words{"--patience", "2", "--timeout", "90", "--settle", "0.3"}};
+  const std::string fifo = (folder_.path() / "fifo").string();
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  asked.on_stderr = [&, is_told = false](const std::string& so_far) mutable -> std::vector<int> {
+    if (!is_told && so_far.find("step-20.pt  is waited for") != std::string::npos) {
+      std::ofstream(fifo) << "go";
+      is_told = true;
+    }
+    return {};
+  };
   asked.on_start = [&](pid_t) {
     const std::string script = (folder_.path() / "training.py").string();
     EXPECT_EQ(
-        std::system((python + " " + script + " " + data_file("cifar10/resnet20.th") + " " + runs() + " &").c_str()), 0);
+        std::system((python + " " + script + " " + data_file("cifar10/resnet20.th") + " " + runs() + " " + fifo + " &")
+                        .c_str()),
+        0);
   };
   const json result = result_of(run_troupe(asked));
   EXPECT_THAT(names(result), ElementsAre("step-10.pt", "step-20.pt", "step-30.pt"));
@@ -179,18 +194,21 @@ TEST_F(watch_command, evaluates_what_pytorch_writes_meanwhile) {
 class compare_command : public watch_command {};
 
 TEST_F(compare_command, gives_each_model_the_bits_that_it_has_alone) {
-  const words models = {data_file("mnist/lenet.pt"), data_file("mnist/lenet.pt2")};
+  const words models = {data_file("mnist/lenet.pt"), data_file("mnist/digits.pt")};
   const words more = {"--metrics", "accuracy,cross_entropy,f1,confusion_matrix", "--resamples", "50", "--seed", "3"};
-  const words present = fs::exists(models[1]) ? models : words{models[0], models[0]};
-  const json result = result_of(run_troupe({.arguments = words{"compare"} + present + on_mnist + more}));
+  const json result = result_of(run_troupe({.arguments = words{"compare"} + models + on_mnist + more}));
   const words metrics = {"--metrics", "accuracy,cross_entropy,f1,confusion_matrix"};
-  for (std::size_t i = 0; i < present.size(); ++i) {
-    const json alone = result_of(run_troupe({.arguments = words{"eval", "--model", present[i]} + on_mnist + metrics}));
+  std::vector<double> accuracies;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const json alone = result_of(run_troupe({.arguments = words{"eval", "--model", models[i]} + on_mnist + metrics}));
     EXPECT_EQ(result["models"][i]["metrics"].dump(), alone["metrics"].dump());
+    accuracies.push_back(alone["metrics"]["accuracy"]["value"]);
   }
+  EXPECT_NE(accuracies[0], accuracies[1]);
   EXPECT_EQ(result["samples"], 256);
   const json& differences = result["models"][1]["differences"];
   ASSERT_EQ(differences.size(), 4U);
+  EXPECT_EQ(differences[0]["difference"], accuracies[1] - accuracies[0]);
   EXPECT_FALSE(differences[0]["interval"].is_null());
   EXPECT_FALSE(differences[0]["mcnemar"].is_null());
   EXPECT_TRUE(differences[1]["mcnemar"].is_null());

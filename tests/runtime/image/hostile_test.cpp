@@ -7,13 +7,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "../../support/peak_memory.hpp"
-#include "../../support/sanitized.hpp"
+#include "../../support/measured_child.hpp"
 #include "hostile_pictures.hpp"
 #include "runtime/image/picture_steps.hpp"
 
@@ -34,49 +29,16 @@ std::string outcome_of(const std::string& bytes) {
   return done ? "good" : to_string(done.error());
 }
 
-struct child_outcome {
-  std::string text;
-  std::uint64_t more_bytes = 0;
-};
-
-/// Ends the process.
-[[noreturn]] void decode_in_child(const std::string& bytes, int output) {
-  alarm(seconds_max);
-  const rlimit room{2ull << 30, 2ull << 30};
-  if (!sanitized) setrlimit(RLIMIT_AS, &room);  // AddressSanitizer maps terabytes for itself
-  outcome_of(small_png());
-  malloc_trim(0);
-  reset_peak();
-  const std::uint64_t before = memory_now("VmRSS");
-  std::string text = outcome_of(bytes);
-  text += "\n" + std::to_string(memory_now("VmHWM") - before);
-  const bool is_written = write(output, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  _exit(is_written ? 0 : 1);
-}
-
-child_outcome outcome_in_child(const std::string& bytes) {
-  int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) decode_in_child(bytes, ends[1]);
-  close(ends[1]);
-  child_outcome outcome;
-  char piece[4096];
-  for (ssize_t got = 0; (got = read(ends[0], piece, sizeof piece)) > 0;) outcome.text.append(piece, got);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) return {.text = std::string("killed by ") + strsignal(WTERMSIG(status))};
-  const std::size_t end = outcome.text.rfind('\n');
-  if (end == std::string::npos) return outcome;
-  outcome.more_bytes = std::stoull(outcome.text.substr(end + 1));
-  outcome.text.resize(end);
-  return outcome;
+child_outcome outcome_of_hostile(const std::string& bytes) {
+  return outcome_in_child({.memory_max = std::uint64_t{2} << 30,
+                           .seconds_max = seconds_max,
+                           .warm_up = [] { outcome_of(small_png()); },
+                           .run = [&] { return outcome_of(bytes); }});
 }
 
 void check_all(const std::vector<hostile_picture>& pictures) {
   for (const hostile_picture& each : pictures) {
-    const child_outcome outcome = outcome_in_child(each.bytes);
+    const child_outcome outcome = outcome_of_hostile(each.bytes);
     EXPECT_THAT(outcome.text, HasSubstr(each.outcome)) << each.name;
     if (sanitized) continue;
     EXPECT_LE(outcome.more_bytes, 2 * each.bytes.size() + (64u << 20)) << each.name;

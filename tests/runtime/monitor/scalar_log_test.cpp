@@ -1,6 +1,6 @@
 // Goal: a scalar is written once, also over many programs that are killed, and a target is whole at any moment; other
 // files are refused and stay as they are. Method: targets of all forms, read by plain code; a writer in a child
-// process, killed at random moments; files that are damaged or hostile.
+// process, killed once it has come to a random step; files that are damaged or hostile.
 #include <csignal>
 #include <random>
 #include <set>
@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "../../support/child_events.hpp"
 #include "monitor_folder.hpp"
 #include <troupe/result.hpp>
 
@@ -103,16 +104,20 @@ TEST_F(scalars, are_written_once_by_writers_that_are_killed) {
     const auto target = folder_ / name;
     bool is_done = false;
     for (int round = 0; !is_done; ++round) {
+      child_events events;
       const pid_t writer = ::fork();
       if (writer == 0) {
         auto log = scalar_log::open(target);
         for (std::uint64_t step = 0; log && step < steps; ++step) {
+          events.say();
           if (!(*log)->write(step, both)) ::_exit(1);
         }
         ::_exit(log ? 0 : 1);
       }
-      if (round < 20) ::usleep(random() % 8000);
-      if (round < 20) ::kill(writer, SIGKILL);
+      if (round < 20) {
+        EXPECT_TRUE(events.wait_for(random() % steps));
+        ::kill(writer, SIGKILL);
+      }
       int status = 0;
       ::waitpid(writer, &status, 0);
       EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);

@@ -1,12 +1,13 @@
 // Goal: a watch that is killed at any moment, many times, has each checkpoint once in its table, and ends with the
-// best. Method: watches in child processes, killed after random times by SIGKILL, over a folder into which checkpoints
-// are renamed meanwhile; the same random values in a plain loop.
+// best. Method: watches in child processes, killed by SIGKILL once they have come to a random event, over a folder into
+// which checkpoints are renamed meanwhile; the same random values in a plain loop.
 #include <csignal>
 #include <random>
 #include <set>
 
 #include <sys/wait.h>
 
+#include "../../support/child_events.hpp"
 #include "watched_folder.hpp"
 
 namespace troupe::testing {
@@ -15,17 +16,18 @@ namespace {
 class killed_watch : public watched_folder {
  protected:
   /// In a child process, with real time, and files that count as whole at once.
-  pid_t start() {
+  pid_t start(const child_events& events) {
     const pid_t child = ::fork();
     if (child != 0) return child;
     auto asked = request();
     asked.waits.settle = ms(0);
     watch_means with;
-    with.evaluate = [this](const seen_checkpoint& which) -> expected<nlohmann::ordered_json> {
-      ::usleep(500);
+    with.evaluate = [&](const seen_checkpoint& which) -> expected<nlohmann::ordered_json> {
+      events.say();
       return accuracy(values_.at(which.name));
     };
-    with.pause = [](ms) { return ::usleep(500) == 0; };
+    with.tell = [&](const watch_row&, bool) { events.say(); };
+    with.pause = [](ms) { return true; };
     ::_exit(watch(asked, with) ? 0 : 1);
   }
 
@@ -44,16 +46,19 @@ TEST_F(killed_watch, has_each_checkpoint_once_and_the_best) {
   int kills = 0;
   for (std::uint64_t step = 1; step <= 60; ++step) {
     appear(step, static_cast<double>(random() % 1000) / 1024);
-    const pid_t child = start();
-    ::usleep(random() % 4000);
+    child_events events;
+    const pid_t child = start(events);
+    const bool has_come = events.wait_for(random() % 3);
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
+    ASSERT_TRUE(has_come || WIFEXITED(status));
     ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
     kills += WIFSIGNALED(status) ? 1 : 0;
   }
   EXPECT_GT(kills, 10);
-  const pid_t last = start();
+  child_events unread;
+  const pid_t last = start(unread);
   int status = 0;
   ::waitpid(last, &status, 0);
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
