@@ -10,9 +10,7 @@
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/data/table_source.hpp"
 #include "runtime/data/table_text.hpp"
-#include "runtime/data/text_cut.hpp"
-#include "runtime/data/text_folder.hpp"
-#include "runtime/data/token_rows.hpp"
+#include "runtime/data/token_set.hpp"
 
 namespace troupe {
 
@@ -33,50 +31,28 @@ struct choice_row {
   std::uint32_t scored = 0;
 };
 
-struct choice_parts {
-  std::string name;
-  std::string path;
-  std::string reading;
-  text_folder folder;
-  text_lengths lengths;
-  /// The tokens before the last one, and the last one: an input has no use for it.
-  token_rows tokens;
+/// The tokens are those before the last one.
+struct choice_parts : token_parts {
+  /// The last token of each choice: an input has no use for it.
   std::vector<token_id> last;
   std::vector<choice_row> rows;
 };
 
-class choice_set final : public data_set {
+class choice_set final : public token_set<choice_parts> {
  public:
-  explicit choice_set(choice_parts parts) : parts_(std::move(parts)) {}
+  explicit choice_set(choice_parts parts) : token_set(std::move(parts)) {}
 
-  [[nodiscard]] std::uint64_t size() const noexcept override { return parts_.rows.size(); }
-  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override {
-    return {static_cast<std::int64_t>(parts_.tokens.longest())};
-  }
   [[nodiscard]] std::uint32_t classes() const noexcept override { return 0; }
-  [[nodiscard]] std::string name() const override { return parts_.name; }
-  [[nodiscard]] std::string reading() const override { return parts_.reading; }
-  [[nodiscard]] std::vector<std::string> remarks() const override { return parts_.lengths.remarks(); }
-  [[nodiscard]] bool has_varying_sizes() const noexcept override {
-    return !parts_.lengths.are_alike && !parts_.tokens.are_alike();
-  }
-  [[nodiscard]] std::vector<std::string> files() const override {
-    std::vector<std::string> all = parts_.folder.files;
-    all.insert(all.begin(), parts_.path);
-    return all;
-  }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
-    const std::uint64_t length = parts_.lengths.are_alike ? *parts_.lengths.most : parts_.tokens.longest_of(range);
-    const token_id padding = parts_.folder.reader->pad_id().value_or(0);
     sample_block block;
-    block.inputs = TROUPE_TRY(parts_.tokens.inputs(range, length, parts_.folder.inputs, padding, parts_.name));
-    block.labels.set("labels", TROUPE_TRY(targets(range, static_cast<std::int64_t>(length))));
+    block.inputs = TROUPE_TRY(inputs_of(range));
+    block.labels.set("labels", TROUPE_TRY(targets(range, static_cast<std::int64_t>(length_of(range)))));
     const auto add = [&](const char* label, auto value) -> expected<void> {
-      at::Tensor made = TROUPE_TRY(new_tensor({static_cast<std::int64_t>(range.size())}, at::kLong, parts_.name));
+      at::Tensor made = TROUPE_TRY(new_tensor({static_cast<std::int64_t>(range.size())}, at::kLong, parts().name));
       auto* into = made.mutable_data_ptr<std::int64_t>();
       for (std::uint64_t i = range.begin; i < range.end; ++i)
-        *into++ = static_cast<std::int64_t>(parts_.rows[i].*value);
+        *into++ = static_cast<std::int64_t>(parts().rows[i].*value);
       block.labels.set(label, std::move(made));
       return {};
     };
@@ -92,20 +68,18 @@ class choice_set final : public data_set {
  private:
   /// The token behind each place, where it belongs to the choice.
   [[nodiscard]] expected<at::Tensor> targets(sample_range range, std::int64_t length) const {
-    at::Tensor made = TROUPE_TRY(new_tensor(with_rows(range.size(), {length}), at::kLong, parts_.name));
+    at::Tensor made = TROUPE_TRY(new_tensor(with_rows(range.size(), {length}), at::kLong, parts().name));
     std::span<std::int64_t> room(made.mutable_data_ptr<std::int64_t>(), static_cast<std::size_t>(made.numel()));
     std::ranges::fill(room, not_scored);
     for (std::uint64_t i = range.begin; i < range.end; ++i) {
-      const std::span<const token_id> ids = parts_.tokens.ids(i);
-      for (std::size_t place = ids.size() - parts_.rows[i].scored; place < ids.size(); ++place) {
-        room[place] = place + 1 < ids.size() ? ids[place + 1] : parts_.last[i];
+      const std::span<const token_id> ids = parts().tokens.ids(i);
+      for (std::size_t place = ids.size() - parts().rows[i].scored; place < ids.size(); ++place) {
+        room[place] = place + 1 < ids.size() ? ids[place + 1] : parts().last[i];
       }
       room = room.subspan(static_cast<std::size_t>(length));
     }
     return made;
   }
-
-  choice_parts parts_;
 };
 
 class choice_reader {
@@ -208,7 +182,10 @@ class choice_reader {
 
 expected<data_set_ptr> open_choices(const data_request& request) {
   const table_source_ptr table = TROUPE_TRY(open_jsonl_table(request.path()));
-  choice_parts parts{.name = request.specification, .path = request.path(), .reading = reading_of(request)};
+  choice_parts parts;
+  parts.name = request.specification;
+  parts.path = request.path();
+  parts.reading = reading_of(request);
   parts.folder = TROUPE_TRY(open_text_folder(request));
   parts.lengths = TROUPE_TRY(lengths_of(request, parts.folder));
   TROUPE_TRY(choice_reader(request, parts).read(*table));

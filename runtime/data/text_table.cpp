@@ -8,10 +8,8 @@
 #include "messages/try.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/data/table_text.hpp"
-#include "runtime/data/text_cut.hpp"
-#include "runtime/data/text_folder.hpp"
 #include "runtime/data/text_labels.hpp"
-#include "runtime/data/token_rows.hpp"
+#include "runtime/data/token_set.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -37,52 +35,31 @@ struct text_columns {
   }
 };
 
-struct text_parts {
-  std::string name;
-  std::string path;
-  std::string reading;
+struct text_parts : token_parts {
   text_columns columns;
-  text_folder folder;
-  text_lengths lengths;
-  token_rows tokens = {};
   std::optional<text_labels> labels = {};
   std::uint64_t left_out = 0;
 };
 
-class text_set final : public data_set {
+class text_set final : public token_set<text_parts> {
  public:
-  explicit text_set(text_parts parts) : parts_(std::move(parts)) {}
+  explicit text_set(text_parts parts) : token_set(std::move(parts)) {}
 
-  [[nodiscard]] std::uint64_t left_out() const noexcept override { return parts_.left_out; }
-  [[nodiscard]] std::vector<std::string> remarks() const override { return parts_.lengths.remarks(); }
-  [[nodiscard]] std::uint64_t size() const noexcept override { return parts_.tokens.size(); }
-  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override {
-    return {static_cast<std::int64_t>(parts_.tokens.longest())};
-  }
-  [[nodiscard]] std::uint32_t classes() const noexcept override { return parts_.labels ? parts_.labels->classes() : 0; }
-  [[nodiscard]] std::string name() const override { return parts_.name; }
-  [[nodiscard]] std::string reading() const override { return parts_.reading; }
-  [[nodiscard]] bool has_varying_sizes() const noexcept override {
-    return !parts_.lengths.are_alike && !parts_.tokens.are_alike();
-  }
-  [[nodiscard]] std::vector<std::string> files() const override {
-    std::vector<std::string> all = parts_.folder.files;
-    all.insert(all.begin(), parts_.path);
-    return all;
+  [[nodiscard]] std::uint64_t left_out() const noexcept override { return parts().left_out; }
+  [[nodiscard]] std::uint32_t classes() const noexcept override {
+    return parts().labels ? parts().labels->classes() : 0;
   }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
-    const std::uint64_t length = parts_.lengths.are_alike ? *parts_.lengths.most : parts_.tokens.longest_of(range);
-    const token_id padding = parts_.folder.reader->pad_id().value_or(0);
     sample_block block;
-    block.inputs = TROUPE_TRY(parts_.tokens.inputs(range, length, parts_.folder.inputs, padding, parts_.name));
-    if (!parts_.columns.are_alone) {
-      if (parts_.labels) block.labels.set("", TROUPE_TRY(labels(range, 1)));
+    block.inputs = TROUPE_TRY(inputs_of(range));
+    if (!parts().columns.are_alone) {
+      if (parts().labels) block.labels.set("", TROUPE_TRY(labels(range, 1)));
       return block;
     }
     block.labels.set("pair", TROUPE_TRY(numbers<std::int64_t>(range, [](std::uint64_t i) { return i / 2; })));
     block.labels.set("side", TROUPE_TRY(numbers<std::int64_t>(range, [](std::uint64_t i) { return i % 2; })));
-    if (parts_.labels) block.labels.set("score", TROUPE_TRY(labels(range, 2)));
+    if (parts().labels) block.labels.set("score", TROUPE_TRY(labels(range, 2)));
     return block;
   }
 
@@ -90,20 +67,18 @@ class text_set final : public data_set {
   template <class Number, class Value>
   expected<at::Tensor> numbers(sample_range range, const Value& value) const {
     const auto type = std::is_same_v<Number, float> ? at::kFloat : at::kLong;
-    at::Tensor made = TROUPE_TRY(new_tensor({static_cast<std::int64_t>(range.size())}, type, parts_.name));
+    at::Tensor made = TROUPE_TRY(new_tensor({static_cast<std::int64_t>(range.size())}, type, parts().name));
     auto* into = made.mutable_data_ptr<Number>();
     for (std::uint64_t i = range.begin; i < range.end; ++i) *into++ = static_cast<Number>(value(i));
     return made;
   }
 
   expected<at::Tensor> labels(sample_range range, std::uint64_t samples_per_row) const {
-    if (parts_.labels->are_numbers()) {
-      return numbers<float>(range, [&](std::uint64_t i) { return parts_.labels->number_of(i / samples_per_row); });
+    if (parts().labels->are_numbers()) {
+      return numbers<float>(range, [&](std::uint64_t i) { return parts().labels->number_of(i / samples_per_row); });
     }
-    return numbers<std::int64_t>(range, [&](std::uint64_t i) { return parts_.labels->class_of(i / samples_per_row); });
+    return numbers<std::int64_t>(range, [&](std::uint64_t i) { return parts().labels->class_of(i / samples_per_row); });
   }
-
-  text_parts parts_;
 };
 
 tl::unexpected<error> not_for_texts(const data_request& request, std::string cause, std::string fix) {
@@ -230,12 +205,10 @@ class text_rows_reader {
 }  // namespace
 
 expected<data_set_ptr> make_text_table(table_source_ptr table, const data_request& request) {
-  text_parts parts{.name = request.specification,
-                   .path = table->path(),
-                   .reading = reading_of(request),
-                   .columns = {},
-                   .folder = {},
-                   .lengths = {}};
+  text_parts parts;
+  parts.name = request.specification;
+  parts.path = table->path();
+  parts.reading = reading_of(request);
   parts.columns = TROUPE_TRY(columns_of(*table, request));
   parts.folder = TROUPE_TRY(open_text_folder(request));
   parts.lengths = TROUPE_TRY(lengths_of(request, parts.folder));
