@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -8,7 +7,7 @@
 #include "runtime/data/data_kinds.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/data/squad_metric.hpp"
-#include "runtime/data/text_options.hpp"
+#include "runtime/data/text_folder.hpp"
 #include "runtime/metric/squad_spans.hpp"
 #include "runtime/question_answering/answer_spans.hpp"
 #include "runtime/question_answering/squad_file.hpp"
@@ -23,7 +22,6 @@ constexpr std::int64_t max_length_default = 384;
 constexpr std::int64_t stride_default = 128;
 /// Bounds the memory of the windows of one question.
 constexpr std::uint64_t tokens_of_question_max = 1U << 21;
-const std::vector<std::string> input_names = {"input_ids", "attention_mask", "token_type_ids"};
 
 struct squad_reading {
   std::string specification = {};
@@ -190,33 +188,10 @@ expected<std::vector<std::uint64_t>> count_windows(const squad_file& data, const
   return first;
 }
 
-/// The files of a tokenizer that decide about tokens.
-std::vector<std::string> tokenizer_files(const std::string& place) {
-  std::vector<std::string> files;
-  for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json", "merges.txt", "tokenizer.model", "spiece.model",
-                           "sentencepiece.bpe.model", "tokenizer_config.json"}) {
-    const std::filesystem::path file = std::filesystem::path(place) / name;
-    if (std::error_code none; std::filesystem::is_regular_file(file, none)) files.push_back(file.string());
-  }
-  if (files.empty()) files.push_back(place);
-  return files;
-}
-
-expected<std::vector<std::string>> read_inputs(const data_request& request) {
-  const std::vector<std::string> asked = request.options.names("inputs");
-  for (const std::string& each : asked) {
-    if (std::ranges::find(input_names, each) != input_names.end()) continue;
-    return fail(error_code::value_out_of_range, request.specification,
-                "there is no input \"" + each + "\", expected input_ids, attention_mask, token_type_ids",
-                "name those that the model takes: inputs=input_ids+attention_mask");
-  }
-  return asked.empty() ? input_names : asked;
-}
-
-expected<squad_reading> read_options(const data_request& request) {
-  squad_reading made{.specification = request.specification};
-  made.inputs = TROUPE_TRY(read_inputs(request));
-  const auto max_length = request.options.count("max-length").value_or(max_length_default);
+squad_reading read_options(const data_request& request, const text_folder& folder) {
+  squad_reading made{.specification = request.specification, .inputs = folder.inputs};
+  const auto longest = static_cast<std::int64_t>(folder.tokens_max().value_or(max_length_default));
+  const auto max_length = request.options.count("max-length").value_or(std::min(max_length_default, longest));
   const auto stride = request.options.count("stride").value_or(std::min(stride_default, max_length / 3));
   made.encode.truncate = truncation{.max_length = static_cast<std::size_t>(max_length),
                                     .strategy = truncation_strategy::only_second,
@@ -236,21 +211,15 @@ expected<squad_reading> read_options(const data_request& request) {
 }  // namespace
 
 expected<data_set_ptr> open_squad(const data_request& request) {
-  squad_reading how = TROUPE_TRY(read_options(request));
-  const auto place = request.options.text("tokenizer");
-  if (!place) {
-    return fail(error_code::missing_flag, request.specification,
-                "it has no tokenizer, which cuts the texts into tokens",
-                "add the folder of the model: squad:" + request.path() + ",tokenizer=FOLDER");
-  }
+  const text_folder folder = TROUPE_TRY(open_text_folder(request));
+  squad_reading how = read_options(request, folder);
   auto data = TROUPE_TRY(read_squad_file(request.path()).map([](squad_file&& read) {
     return std::make_shared<const squad_file>(std::move(read));
   }));
-  auto words = TROUPE_TRY(tokenizer::open(*place));
-  auto first = TROUPE_TRY(count_windows(*data, *words, how));
-  how.files = tokenizer_files(*place);
+  auto first = TROUPE_TRY(count_windows(*data, *folder.reader, how));
+  how.files = folder.files;
   how.files.insert(how.files.begin(), request.path());
-  return std::make_shared<const squad_set>(std::move(data), std::move(words), std::move(how), std::move(first));
+  return std::make_shared<const squad_set>(std::move(data), folder.reader, std::move(how), std::move(first));
 }
 
 }  // namespace troupe

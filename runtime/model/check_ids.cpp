@@ -40,10 +40,10 @@ expected<void> check_length(const ids_given& given, const id_limits& limits) {
   const std::int64_t found = longest_of(given.ids, limits);
   const std::string most = std::to_string(*limits.longest);
   if (found <= *limits.longest) return {};
-  return given.refuse("has a sequence of " + std::to_string(found) + " tokens, and the model has positions for " + most,
-                      "cut the sequences to " + most +
-                          " tokens; in transformers, tokenizer(..., truncation=True, max_length=" + most +
-                          ") does that");
+  return given.refuse(
+      "has a sequence of " + std::to_string(found) + " tokens, and the model has positions for " + most,
+      "cut the sequences to " + most + " tokens: max-length=" + most + " for data of texts (block=" + most +
+          " for text:), or tokenizer(..., truncation=True, max_length=" + most + ") of transformers for arrays");
 }
 
 }  // namespace

@@ -163,8 +163,9 @@ TEST_F(questions, what_does_not_fit_is_an_error_that_says_what_to_do) {
     EXPECT_EQ(done.status, status) << done.err;
     EXPECT_THAT(done.err, AllOf(HasSubstr(code), HasSubstr(text)));
   };
-  expect_refused(eval("squad:" + file_of("v1.json"), {}), 2, "E0105", "tokenizer=FOLDER");
-  expect_refused(eval(data_of("v1", ",inputs=pixels"), {}), 2, "E0103", "inputs=input_ids+attention_mask");
+  expect_refused(eval("squad:" + file_of("v1.json"), {}), 2, "E0103", "tokenizer=FOLDER");
+  expect_refused(eval(data_of("v1", ",inputs=pixels"), {}), 2, "E0102",
+                 "use one of: input_ids, attention_mask, token_type_ids");
   expect_refused(eval("squad:" + file_of("v1.json") + ",tokenizer=" + file_of("model") + ",max-length=16", {}), 2,
                  "E0103", "raise max-length");
   expect_refused(eval(data_of("v1"), {"--predictions", "p.json", "--metrics", "accuracy", "--score-output",
