@@ -97,6 +97,8 @@ enum class error_code : std::uint16_t {
   restarts_spent = 616,
   worker_mismatch = 617,
   node_lost = 618,
+  gradient_not_finite = 619,
+  training_state_lost = 620,
 
   wire_too_large = 701,
   wire_malformed = 702,

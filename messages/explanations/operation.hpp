@@ -137,6 +137,16 @@ inline constexpr std::array operation = {
         "slot was left for its stages. The message names the node and what was seen of it last. Where it has "
         "another code, the agent of the node has told it, and the fix is that one's. Look at that node and at the "
         "network; give the launch spare slots, or --allow-shrink to use those that are taken."},
+    error_explanation{
+        error_code::gradient_not_finite, exit_status::failure, "gradient is not finite",
+        "The loss or a gradient of a training step has infinity or NaN, so the step was not applied and the weights "
+        "are "
+        "those before it. The message has step, stage, layer and micro-batch. A learning rate that is too high and "
+        "samples that are not finite themselves are the usual causes."},
+    error_explanation{error_code::training_state_lost, exit_status::failure, "weights of a training step were lost",
+                      "A stage was started again and has neither the weights that its step began with nor a copy of "
+                      "them. Keep a copy "
+                      "with --protect, or resume from the last checkpoint with --resume."},
 
     error_explanation{
         error_code::wire_too_large, exit_status::failure, "message is too large",

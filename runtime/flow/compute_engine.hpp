@@ -10,6 +10,7 @@
 #include "messages/failure.hpp"
 #include "messages/limits.hpp"
 #include "messages/score.hpp"
+#include "messages/training.hpp"
 #include "runtime/flow/engine.hpp"
 #include "runtime/flow/engine_wiring.hpp"
 #include "runtime/flow/stage_body.hpp"
@@ -23,6 +24,9 @@ struct stage_listener {
   /// The body has started, and the engine can take edges.
   std::function<void()> on_ready;
   std::function<void(std::vector<score>)> on_scores;
+  /// Of an engine that trains: its part of a step is computed. All members are set but the incarnation, which the
+  /// engine does not know. It comes behind all scores of the call.
+  std::function<void(step_vote)> on_vote = nullptr;
   /// A forward failed limits::forward_attempts_max times, or a score could not be made. The engine has dropped the
   /// micro-batch, drops the rest of its call from now on, and goes on working. A failure without a micro-batch says
   /// that the engine cannot work at all.
@@ -40,6 +44,12 @@ struct open_call {
   std::uint64_t first = 0;
   /// One scorer per sink, in the order of compute_engine::sinks().
   std::vector<std::shared_ptr<scorer>> scorers;
+  /// The call is a step of training, and not an evaluation. An engine that evaluates gets no such call.
+  bool trains = false;
+};
+/// The decision of a step. Only an engine that trains gets it. In any order with start_epoch, and perhaps repeated.
+struct decide_step {
+  step_decision decision;
 };
 /// The call is complete, and the engine lets go of its scorers. A micro-batch of this call that still arrives is a
 /// replay, and is dropped.
@@ -55,6 +65,8 @@ struct cancel_call {
 struct start_epoch {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
+  /// The votes of an engine that trains have it.
+  epoch_number epoch = 0;
 };
 /// The engine reports to this listener from now on.
 struct listen {
@@ -64,12 +76,14 @@ struct listen {
 /// edges are exhausted.
 struct stop {};
 }  // namespace stage_command
-using stage_command_t = std::variant<stage_command::open_call, stage_command::release_call, stage_command::cancel_call,
-                                     stage_command::start_epoch, stage_command::listen, stage_command::stop>;
+using stage_command_t =
+    std::variant<stage_command::open_call, stage_command::release_call, stage_command::cancel_call,
+                 stage_command::start_epoch, stage_command::decide_step, stage_command::listen, stage_command::stop>;
 
 /// The engine of one stage replica, as the actors know it: they command it, hear its reports and read its page. What it
 /// computes, and in which order it takes inputs and sends outputs, is the business of the class that implements it
-/// (stage_engine for evaluation). An engine is wired by stage_command::start_epoch, and waits until then.
+/// (stage_engine for evaluation, training_stage_engine for training). An engine is wired by stage_command::start_epoch,
+/// and waits until then.
 class compute_engine : public engine {
  public:
   /// Sets the listener before the first step; later the command stage_command::listen does.

@@ -20,6 +20,20 @@ struct engine_wiring {
   std::vector<input> inbound;
   fan_out outbound;
 
+  // Where the run trains, edges on which gradients are sent. An id is that of the micro-batch whose gradient it is.
+  /// From the next stage; null at the last one.
+  std::unique_ptr<edge_consumer> gradients_in;
+  /// To the stage before; null at the first one.
+  std::unique_ptr<edge_producer> gradients_out;
+  /// To and from another replica of this stage, on which each sends its sum once per step, with the id {call, 0}.
+  struct peer {
+    replica_index replica = 0;
+    std::unique_ptr<edge_producer> to;
+    std::unique_ptr<edge_consumer> from;
+  };
+  /// In the order of the replicas, without this one.
+  std::vector<peer> peers;
+
   engine_wiring() = default;
   engine_wiring(engine_wiring&&) = default;
   engine_wiring& operator=(engine_wiring&&) = delete;
@@ -28,6 +42,12 @@ struct engine_wiring {
       if (each.edge != nullptr) each.edge->abandon();
     }
     outbound.abandon();
+    if (gradients_in != nullptr) gradients_in->abandon();
+    if (gradients_out != nullptr) gradients_out->abandon();
+    for (peer& each : peers) {
+      if (each.to != nullptr) each.to->abandon();
+      if (each.from != nullptr) each.from->abandon();
+    }
   }
 };
 

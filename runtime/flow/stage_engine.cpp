@@ -93,6 +93,10 @@ void stage_engine::handle(stage_command::start_epoch&& command) {
   flushed_through_.reset();  // no flush has been sent over the new edges
 }
 
+void stage_engine::handle(const stage_command::decide_step&) {
+  TROUPE_CHECK(false, "decisions come to engines that train");
+}
+
 void stage_engine::handle(stage_command::listen&& command) {
   listener_ = std::move(command.listener);
 }

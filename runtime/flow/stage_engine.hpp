@@ -114,6 +114,7 @@ class stage_engine final : public compute_engine {
   void handle(const stage_command::release_call& command);
   void handle(const stage_command::cancel_call& command);
   void handle(stage_command::start_epoch&& command);
+  void handle(const stage_command::decide_step& command);
   void handle(stage_command::listen&& command);
   void handle(const stage_command::stop& command);
 
