@@ -14,10 +14,9 @@ namespace {
 std::map<std::size_t, std::size_t> neighbours_of(const wiring_plan& plan, std::size_t instance,
                                                  const std::vector<bool>& present) {
   std::map<std::size_t, std::size_t> found;
-  const instance_edges ends = ends_of(plan, instance, present);
-  for (const std::size_t channel : ends.inbound) found[channel] = plan.channels[channel].producer;
-  for (const instance_edges::branch& branch : ends.outbound) {
-    for (const std::size_t channel : branch.channels) found[channel] = plan.channels[channel].consumer;
+  for (const std::size_t number : ends_of(plan, instance, present).all()) {
+    const wired_channel& channel = plan.channels[number];
+    found[number] = channel.producer == instance ? channel.consumer : channel.producer;
   }
   return found;
 }

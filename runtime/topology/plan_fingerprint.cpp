@@ -44,9 +44,9 @@ std::uint64_t plan_fingerprint(const wiring_plan& plan, std::string_view setting
   for (const wired_node& node : plan.nodes) add(hash, node);
   hash.add(plan.channels.size());
   for (const wired_channel& channel : plan.channels) {
-    for (const std::uint64_t number :
-         {std::uint64_t{channel.producer}, std::uint64_t{channel.consumer}, std::uint64_t{channel.slots},
-          std::uint64_t{channel.output_port}, std::uint64_t{channel.input_port}}) {
+    for (const std::uint64_t number : {std::uint64_t{channel.producer}, std::uint64_t{channel.consumer},
+                                       std::uint64_t{channel.slots}, std::uint64_t{channel.output_port},
+                                       std::uint64_t{channel.input_port}, static_cast<std::uint64_t>(channel.kind)}) {
       hash.add(number);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,12 +33,25 @@ struct wired_node {
   bool fixed_replica = false;
 };
 
+/// What passes over a channel.
+enum class channel_kind : std::uint8_t {
+  activations,
+  gradients,  ///< from a stage to the one before it
+  sums,       ///< of a step's gradients, from one replica of a stage to another
+};
+
 /// One engine: one replica of one source or stage.
 struct wired_instance {
   stage_address address;
   /// Positions in wiring_plan::channels. A source has no inbound, a last stage no outbound one.
   std::vector<std::size_t> inbound;
   std::vector<std::size_t> outbound;
+  /// Those of the other kinds, where the run trains: from the next stage, to the stage before, and from and to the
+  /// other replicas in their order.
+  std::optional<std::size_t> gradients_in = std::nullopt;
+  std::optional<std::size_t> gradients_out = std::nullopt;
+  std::vector<std::size_t> sums_in = {};
+  std::vector<std::size_t> sums_out = {};
 };
 
 /// One edge between two engines: exactly one producer and one consumer. Positions in wiring_plan::instances.
@@ -49,6 +63,7 @@ struct wired_channel {
   std::uint32_t slots = 1;
   std::uint32_t output_port = 0;
   std::uint32_t input_port = 0;
+  channel_kind kind = channel_kind::activations;
 };
 
 struct wired_sink {
@@ -63,9 +78,9 @@ struct wired_sink {
 ///
 /// Order: nodes are all stages, joins and routes in topological order (so that stage i of a chain is node i), then the
 /// source; sinks are not nodes. Instances are in node order, replicas of a node together; channels are ordered by
-/// producer, then consumer, then input port. Replicas: within one pipeline group replica r is wired to replica r alone;
-/// everywhere else every replica to every replica of the next node. A node that keeps order, and every node of a
-/// pipeline group that has one, gets its ids by fixed_replica.
+/// producer, then consumer, then input port; behind them come those of other kinds. Replicas: within one pipeline group
+/// replica r is wired to replica r alone; everywhere else every replica to every replica of the next node. A node that
+/// keeps order, and every node of a pipeline group that has one, gets its ids by fixed_replica.
 ///
 /// A number called `instance` or `channel` is everywhere the position in these vectors; a vector "by instance" or "by
 /// channel" has an element for each position.
@@ -74,6 +89,8 @@ struct wiring_plan {
   std::vector<wired_instance> instances;
   std::vector<wired_channel> channels;
   std::vector<wired_sink> sinks;
+  /// make_trainable() was called.
+  bool trains = false;
 
   /// Position of the instance; the address must exist.
   [[nodiscard]] std::size_t instance_at(stage_address address) const;
@@ -81,6 +98,15 @@ struct wiring_plan {
 
 /// Validates and expands. Errors as validate(), and E0504 for more than limits::ranks_max channels.
 expected<wiring_plan> expand(const stage_graph& graph);
+
+/// The slots of a channel of gradients or sums: one that is read and one behind it.
+inline constexpr std::uint32_t gradient_slots = 2;
+
+/// Makes a plan of evaluation one of training: adds the channels of gradients and sums, gives each replica fixed ids,
+/// and the channel into stage s of S the slots of S - s micro-batches, which are those that live there at a time
+/// (docs/decisions/0044). E0504 where the stages are no chain or are not all copied together, or the number of replicas
+/// is no power of two.
+expected<void> make_trainable(wiring_plan& plan);
 
 /// "edge stage 0 -> stage 1".
 [[nodiscard]] std::string channel_name(const wiring_plan& plan, std::size_t channel);

@@ -62,12 +62,15 @@ bool can_work(const wiring_plan& plan, std::size_t instance, const std::vector<b
 
 bool follows_size(const wiring_plan& plan, const wired_channel& channel) {
   const wired_node& consumer = plan.nodes[plan.instances[channel.consumer].address.stage];
-  return !is_source(plan, channel.producer) && !consumer.names_pipe_buffers && !has_choice(plan, channel);
+  return !plan.trains && !is_source(plan, channel.producer) && !consumer.names_pipe_buffers &&
+         !has_choice(plan, channel);
 }
 
 std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, const edge_depths& depths) {
   const wired_node& consumer = plan.nodes[plan.instances[channel.consumer].address.stage];
-  if (is_source(plan, channel.producer)) return std::max(consumer.num_pipe_buffers, depths.from_loader);
+  if (plan.trains && !is_source(plan, channel.producer)) return channel.slots;
+  if (is_source(plan, channel.producer))
+    return std::max({consumer.num_pipe_buffers, channel.slots, depths.from_loader});
   return follows_size(plan, channel) ? std::max(channel.slots, depths.between_stages) : channel.slots;
 }
 
@@ -107,7 +110,24 @@ instance_edges ends_of(const wiring_plan& plan, std::size_t instance, const std:
     }
     ends.outbound[branches[key]].channels.push_back(number);
   }
+  // A replica of a training run is usable only while all its neighbours are.
+  const wired_instance& one = plan.instances[instance];
+  ends.gradients_in = one.gradients_in;
+  ends.gradients_out = one.gradients_out;
+  ends.sums_in = one.sums_in;
+  ends.sums_out = one.sums_out;
   return ends;
+}
+
+std::vector<std::size_t> instance_edges::all() const {
+  std::vector<std::size_t> found = inbound;
+  for (const branch& each : outbound) found.insert(found.end(), each.channels.begin(), each.channels.end());
+  if (gradients_in) found.push_back(*gradients_in);
+  if (gradients_out) found.push_back(*gradients_out);
+  found.insert(found.end(), sums_in.begin(), sums_in.end());
+  found.insert(found.end(), sums_out.begin(), sums_out.end());
+  std::ranges::sort(found);
+  return found;
 }
 
 // To wake the loader costs much compared with what it does for one micro-batch. So it sleeps until half of a replica's
@@ -130,6 +150,15 @@ expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_ed
       auto end = TROUPE_TRY(make.producer(channel));
       made.outbound.add_edge(branch, std::move(end));
     }
+  }
+  if (ends.gradients_in) made.gradients_in = TROUPE_TRY(make.consumer(*ends.gradients_in));
+  if (ends.gradients_out) made.gradients_out = TROUPE_TRY(make.producer(*ends.gradients_out));
+  for (std::size_t peer = 0; peer < ends.sums_in.size(); ++peer) {
+    engine_wiring::peer one;
+    one.replica = plan.instances[plan.channels[ends.sums_in[peer]].producer].address.replica;
+    one.to = TROUPE_TRY(make.producer(ends.sums_out[peer]));
+    one.from = TROUPE_TRY(make.consumer(ends.sums_in[peer]));
+    made.peers.push_back(std::move(one));
   }
   return made;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/edge/edge.hpp"
@@ -45,6 +46,14 @@ struct instance_edges {
   };
   std::vector<std::size_t> inbound;
   std::vector<branch> outbound;
+  // Where the run trains (wired_instance).
+  std::optional<std::size_t> gradients_in = std::nullopt;
+  std::optional<std::size_t> gradients_out = std::nullopt;
+  std::vector<std::size_t> sums_in = {};
+  std::vector<std::size_t> sums_out = {};
+
+  /// All of them, ascending.
+  [[nodiscard]] std::vector<std::size_t> all() const;
 };
 [[nodiscard]] instance_edges ends_of(const wiring_plan& plan, std::size_t instance, const std::vector<bool>& present);
 
