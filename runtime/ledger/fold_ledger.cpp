@@ -25,7 +25,8 @@ fold_ledger::fold_ledger(ledger_options options) : options_(options), cursors_(o
   TROUPE_CHECK(options.sinks >= 1 && options.window >= 1, "a run has a sink and lets at least one micro-batch in");
 }
 
-void fold_ledger::begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start) {
+void fold_ledger::begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start,
+                        call_end end) {
   TROUPE_CHECK(call == next_to_begin_, "calls begin in order, without gaps");
   TROUPE_CHECK(folds.size() == options_.sinks, "every sink folds every call");
   TROUPE_CHECK(start.folded.empty() || start.folded.size() == options_.sinks, "every sink has a start, or none");
@@ -34,6 +35,7 @@ void fold_ledger::begin(call_number call, std::vector<std::shared_ptr<call_fold>
   state.folds = std::move(folds);
   state.folded = start.folded;
   state.folded.resize(options_.sinks);
+  state.may_end = end == call_end::when_folded;
   state.tally.call = call;
   state.tally.samples = start.samples;
   for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) {
@@ -114,9 +116,31 @@ bool fold_ledger::skip_finished_call(cursor& at, std::uint32_t sink) const {
   const auto found = calls_.find(at.next.call);
   if (found == calls_.end()) return false;
   const call_state& call = found->second;
-  const bool done = call.tally.cancelled || (call.count && call.folded[sink] >= *call.count);
+  const bool done = call.tally.cancelled || (call.may_end && has_all(call, sink));
   if (done) at.next = first_of(at.next.call + 1, sink);
   return done;
+}
+
+bool fold_ledger::has_all(const call_state& call, std::uint32_t sink) {
+  return call.count && call.folded[sink] >= *call.count;
+}
+
+bool fold_ledger::is_folded(call_number call) const {
+  const auto found = calls_.find(call);
+  if (found == calls_.end() || found->second.tally.cancelled) return false;
+  for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) {
+    if (!has_all(found->second, sink)) return false;
+  }
+  return true;
+}
+
+void fold_ledger::commit(call_number call) {
+  const auto found = calls_.find(call);
+  if (found == calls_.end() || found->second.tally.cancelled) return;
+  TROUPE_CHECK(is_folded(call), "a step is decided when all its scores are folded");
+  found->second.may_end = true;
+  advance_all();
+  retire();
 }
 
 micro_batch_id fold_ledger::first_of(call_number call, std::uint32_t sink) const {
@@ -169,7 +193,9 @@ void fold_ledger::retire() {
 
 micro_batch_id fold_ledger::low_water() const noexcept {
   const micro_batch_id least = least_cursor();
-  return {least.call, least.index + options_.mark_lead};
+  const auto call = calls_.find(least.call);
+  const bool stands_still = call != calls_.end() && !call->second.may_end;
+  return {least.call, (stands_still ? 0 : least.index) + options_.mark_lead};
 }
 
 micro_batch_id fold_ledger::least_cursor() const noexcept {

@@ -34,6 +34,9 @@ struct call_start {
   [[nodiscard]] std::uint64_t first() const noexcept;
 };
 
+/// When a call is complete: with its last score, or, if it is a step of training, with its decision.
+enum class call_end : std::uint8_t { when_folded, when_committed };
+
 struct ledger_options {
   std::uint32_t sinks = 1;
   /// The greatest number of scores that are held per sink: the loader's window.
@@ -50,7 +53,11 @@ struct ledger_options {
 ///
 /// Invariants: every sink has a cursor. All ids below the cursor are folded or belong to a cancelled call, and no id at
 /// the cursor or above is folded. The low-water mark is the least cursor. A call is complete when its size is known and
-/// every sink has folded all its micro-batches. Threads: one at a time.
+/// every sink has folded all its micro-batches.
+///
+/// A call that ends when it is committed is a step of training (docs/decisions/0044). Its scores are folded, held and
+/// dropped as those of other calls, but the mark stays at {call, 0} and no later call is folded until commit(): a
+/// micro-batch whose loss is folded is still needed for its gradient. Threads: one at a time.
 class fold_ledger {
  public:
   enum class verdict : std::uint8_t { folded, held, duplicate, cancelled };
@@ -59,11 +66,18 @@ class fold_ledger {
 
   /// The call begins; called in the order of the calls, before the first score of `call`. `folds` has one fold per
   /// sink. The folds already have the micro-batches that `start` names, whose scores are duplicates.
-  void begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start = {});
+  void begin(call_number call, std::vector<std::shared_ptr<call_fold>> folds, const call_start& start = {},
+             call_end end = call_end::when_folded);
   /// Folds or holds a score. A fold that fails cancels its call at every sink; take_ended() gives the cause.
   verdict fold(score next);
   /// Sets the number of micro-batches of a call.
   void close(const call_size& end);
+  /// The call's size is known, and every sink has folded all its micro-batches. False for a call that was cancelled or
+  /// has ended.
+  [[nodiscard]] bool is_folded(call_number call) const;
+  /// The decision of a step is in the journal: the call is complete, and the low-water mark passes it. Requires
+  /// is_folded(), except that it does nothing to a call that was cancelled or has ended, so that it may be repeated.
+  void commit(call_number call);
   /// Drops held and later scores of the call; the low-water mark passes it.
   void cancel(call_number call);
 
@@ -90,6 +104,7 @@ class fold_ledger {
     std::vector<std::shared_ptr<call_fold>> folds;
     std::vector<std::uint64_t> folded;
     std::optional<std::uint64_t> count;
+    bool may_end = true;  ///< false: a step that waits for its decision
     call_tally tally;
   };
 
@@ -97,6 +112,7 @@ class fold_ledger {
   static void count(call_state& call, const score& folded);
   void advance(std::uint32_t sink);
   void advance_all();
+  [[nodiscard]] static bool has_all(const call_state& call, std::uint32_t sink);
   [[nodiscard]] bool skip_finished_call(cursor& at, std::uint32_t sink) const;
   [[nodiscard]] micro_batch_id first_of(call_number call, std::uint32_t sink) const;
   [[nodiscard]] micro_batch_id least_cursor() const noexcept;
