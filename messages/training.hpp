@@ -11,9 +11,10 @@
 /// micro-batches have the ids {call, 0}, {call, 1} and so on.
 namespace troupe {
 
-/// stage replica -> aggregator, when all backward passes of the call are done and the gradients of all replicas are
+/// stage replica -> director, when all backward passes of the call are done and the gradients of all replicas are
 /// added up. No reply. The stage keeps weights and gradient until the decision comes, and takes nothing of a later call
-/// before that. A vote of an older epoch than the newest one does not count, because its stage has begun the step anew.
+/// before that. A vote of an older epoch than the present one does not count, because its stage has begun the step
+/// anew.
 struct step_vote {
   stage_address address;
   incarnation_number incarnation = 0;
@@ -32,7 +33,7 @@ struct step_vote {
   std::optional<error> not_finite = std::nullopt;
 };
 
-/// aggregator -> director -> stages, after it was written to the journal. No reply. May be repeated: a stage that has
+/// director -> stages, after it was written to the journal. No reply. May be repeated: a stage that has
 /// carried out the decision of this call, or of a later one, ignores it.
 struct step_decision {
   call_number call = 0;
@@ -44,6 +45,17 @@ struct step_decision {
   /// the votes' weights.
   double gradient_scale = 1;
   double learning_rate = 0;
+};
+
+/// aggregator -> director: every score of this step is folded at every sink. No reply. May be repeated.
+struct call_folded {
+  call_number call = 0;
+};
+
+/// director -> aggregator, after the decision: the call is complete, and the low-water mark passes it. No reply. Has no
+/// effect on a call that has ended.
+struct commit_call {
+  call_number call = 0;
 };
 
 }  // namespace troupe
