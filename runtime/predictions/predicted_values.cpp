@@ -1,12 +1,12 @@
 #include "runtime/predictions/predicted_values.hpp"
 
-#include <cmath>
-#include <sstream>
+#include <algorithm>
 #include <vector>
 
 #include <ATen/ops/empty.h>
 
 #include "runtime/metric/output_rows.hpp"
+#include "runtime/metric/scored_rows.hpp"
 
 namespace troupe {
 namespace {
@@ -23,17 +23,6 @@ at::Tensor class_rows(const at::Tensor& output, std::int64_t dimension) {
   const at::Tensor moved = output.movedim(dimension, -1).contiguous();
   const std::int64_t classes = moved.size(-1);
   return moved.view({classes == 0 ? 0 : moved.numel() / classes, classes});
-}
-
-template <class Rows>
-void write_softmax(const Rows& rows, std::int64_t row, float* into) {
-  double greatest = -INFINITY;
-  for (std::int64_t j = 0; j < rows.classes; ++j) greatest = std::max(greatest, static_cast<double>(rows.at(row, j)));
-  double sum = 0;
-  for (std::int64_t j = 0; j < rows.classes; ++j) sum += std::exp(static_cast<double>(rows.at(row, j)) - greatest);
-  for (std::int64_t j = 0; j < rows.classes; ++j) {
-    into[j] = static_cast<float>(std::exp(static_cast<double>(rows.at(row, j)) - greatest) / sum);
-  }
 }
 
 }  // namespace
@@ -64,17 +53,21 @@ at::Tensor predictions_of(const at::Tensor& output, const at::Tensor* label) {
 expected<at::Tensor> probabilities_of(const at::Tensor& output, const at::Tensor* label) {
   const auto dimension = class_dimension(output, label);
   if (!dimension) {
-    std::ostringstream cause;
-    cause << "outputs " << c10::toString(output.scalar_type()) << ' ' << output.sizes()
-          << " have no value per class, so there are no probabilities";
-    return fail(error_code::metric_failed, "predictions", cause.str(), "write outputs: --predictions-content outputs");
+    return fail(error_code::metric_failed, "predictions",
+                "outputs " + described(output) + " have no value per class, so there are no probabilities",
+                "write outputs: --predictions-with outputs");
   }
   std::vector<std::int64_t> sizes = sizes_without(output, *dimension);
   sizes.push_back(output.size(*dimension));
   at::Tensor made = at::empty(sizes, at::kFloat);
   auto* into = made.mutable_data_ptr<float>();
   with_rows_of(class_rows(output, *dimension), [&](const auto& rows) {
-    for (std::int64_t row = 0; row < rows.samples; ++row) write_softmax(rows, row, into + row * rows.classes);
+    std::vector<double> one(static_cast<std::size_t>(rows.classes));
+    for (std::int64_t row = 0; row < rows.samples; ++row) {
+      for (std::int64_t j = 0; j < rows.classes; ++j) one[static_cast<std::size_t>(j)] = rows.at(row, j);
+      make_probabilities(score_kind::classes, one);
+      into = std::ranges::transform(one, into, [](double x) { return static_cast<float>(x); }).out;
+    }
   });
   return made;
 }

@@ -54,7 +54,8 @@ TEST(predicted_values, that_are_no_classes_are_the_outputs) {
   EXPECT_TRUE(predictions_of(at::randn({2, 3, 4}).transpose(0, 2), nullptr).is_contiguous());
   const auto refused = probabilities_of(numbers, &targets);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(to_string(refused.error()), ::testing::HasSubstr("[6, 4]"));
+  EXPECT_THAT(refused.error().cause, ::testing::HasSubstr("[6, 4]"));
+  EXPECT_THAT(refused.error().fix, ::testing::HasSubstr("--predictions-with outputs"));
 }
 
 TEST(predicted_values, of_odd_rows_are_said) {
