@@ -20,7 +20,7 @@
 #include "output.hpp"
 #include "parse.hpp"
 #include "program/start/fault_checks.hpp"
-#include "runtime/fault/seeded_draw.hpp"
+#include "runtime/fault/fault_draw.hpp"
 #include "runtime/launcher/shell_words.hpp"
 
 namespace troupe::cli {

@@ -4,14 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/metric/quantile.hpp"
+
 namespace troupe {
 namespace {
-
-std::uint64_t mix(std::uint64_t z) noexcept {
-  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31U);
-}
 
 /// The upper 64 bits of a product.
 std::uint64_t high_part(std::uint64_t a, std::uint64_t b) noexcept {
@@ -19,22 +15,10 @@ std::uint64_t high_part(std::uint64_t a, std::uint64_t b) noexcept {
   return static_cast<std::uint64_t>((static_cast<wide>(a) * b) >> 64U);
 }
 
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  if (sorted[below] == sorted[above]) return sorted[below];
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 }  // namespace
 
 std::span<const std::uint64_t> pair_resampler::next() {
-  constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
-  for (std::uint64_t& each : drawn_) {
-    state_ += step;
-    each = high_part(mix(state_), drawn_.size());
-  }
+  for (std::uint64_t& each : drawn_) each = high_part(draw_.next(), drawn_.size());
   return drawn_;
 }
 

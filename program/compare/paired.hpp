@@ -4,18 +4,20 @@
 #include <span>
 #include <vector>
 
+#include "messages/seeded_draw.hpp"
+
 namespace troupe {
 
-/// Draws n of n samples with replacement, the same for the same seed on every machine. Number k of the sequence, from 1
-/// on, is z = mix(seed + k * 0x9e3779b97f4a7c15) of SplitMix64, and the sample is the integer part of z * n / 2^64.
+/// Draws n of n samples with replacement, the same for the same seed on every machine: each is the integer part of
+/// z * n / 2^64, where z is the next number of seeded_draw.
 class pair_resampler {
  public:
-  pair_resampler(std::uint64_t seed, std::uint64_t samples) : state_(seed), drawn_(samples) {}
+  pair_resampler(std::uint64_t seed, std::uint64_t samples) : draw_(seed), drawn_(samples) {}
   /// The next resample; valid until the next call.
   [[nodiscard]] std::span<const std::uint64_t> next();
 
  private:
-  std::uint64_t state_;
+  seeded_draw draw_;
   std::vector<std::uint64_t> drawn_;
 };
 

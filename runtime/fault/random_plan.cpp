@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/fault/fault_draw.hpp"
 #include "runtime/fault/fault_shape.hpp"
-#include "runtime/fault/seeded_draw.hpp"
 
 namespace troupe {
 namespace {

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/fault/seeded_draw.hpp"
+#include "runtime/fault/fault_draw.hpp"
 
 namespace troupe {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/fault/seeded_draw.hpp"
+#include "runtime/fault/fault_draw.hpp"
 
 namespace troupe {
 

@@ -1,37 +1,21 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "messages/seeded_draw.hpp"
 #include "messages/try.hpp"
+#include "runtime/metric/quantile.hpp"
 #include "runtime/metric/sample_metric.hpp"
 
 namespace troupe {
 
 namespace {
 
-/// SplitMix64 by Steele, Lea and Flood: number k of a seed's sequence, counted from 1.
-std::uint64_t split_mix(std::uint64_t seed, std::uint64_t k) noexcept {
-  std::uint64_t z = seed + k * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
 /// How often each of the samples is drawn, in as many draws as there are samples.
 void draw(std::uint64_t seed, std::vector<std::uint32_t>& times) noexcept {
   std::fill(times.begin(), times.end(), 0);
   const std::uint64_t samples = times.size();
-  for (std::uint64_t k = 1; k <= samples; ++k) ++times[((split_mix(seed, k) >> 32) * samples) >> 32];
-}
-
-/// Between the two nearest of sorted values, linearly; NaN of none.
-double quantile(const std::vector<double>& sorted, double part) {
-  if (sorted.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const double place = part * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  if (below + 1 >= sorted.size() || sorted[below] == sorted[below + 1])
-    return sorted[std::min(below, sorted.size() - 1)];
-  return sorted[below] + (sorted[below + 1] - sorted[below]) * (place - static_cast<double>(below));
+  seeded_draw drawn(seed);
+  for (std::uint64_t i = 0; i < samples; ++i) ++times[((drawn.next() >> 32) * samples) >> 32];
 }
 
 /// Keeps what its metric takes of each sample, also where that metric needs sums alone.
@@ -70,8 +54,9 @@ class interval_metric final : public metric {
     std::vector<double> values;
     if (samples == nullptr || samples->size() == 0) return values;
     std::vector<std::uint32_t> times(samples->size());
-    for (std::uint32_t resample = 1; resample <= asked_.resamples; ++resample) {
-      draw(split_mix(asked_.seed, resample), times);
+    seeded_draw seeds(asked_.seed);
+    for (std::uint32_t resample = 0; resample < asked_.resamples; ++resample) {
+      draw(seeds.next(), times);
       const double value = samples->value(times);
       if (!std::isnan(value)) values.push_back(value);
     }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/fault/seeded_draw.hpp"
+#include "runtime/fault/fault_draw.hpp"
 
 namespace troupe::testing {
 
