@@ -1,11 +1,10 @@
 #include "runtime/metric/choice_scores.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <optional>
-#include <sstream>
 
 #include "messages/try.hpp"
+#include "runtime/metric/log_normalizer.hpp"
+#include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
 
@@ -24,39 +23,28 @@ expected<const std::int64_t*> column_named(const std::string& metric, const scor
   return no_choices(metric, "expected a label \"" + std::string(name) + "\" int64 [samples], as choices:FILE has it");
 }
 
-/// log(softmax(row))[wanted]
-double log_probability(const double* row, std::int64_t vocabulary, std::int64_t wanted) {
-  double greatest = -INFINITY;
-  for (std::int64_t j = 0; j < vocabulary; ++j) greatest = std::max(greatest, row[j]);
-  double sum = 0;
-  for (std::int64_t j = 0; j < vocabulary; ++j) sum += std::exp(row[j] - greatest);
-  return row[wanted] - greatest - std::log(sum);
-}
-
 struct likelihood_rows {
   at::Tensor outputs;
   at::Tensor labels;
 
   /// The log-likelihood that one sample has.
   [[nodiscard]] expected<double> sum(const std::string& metric, std::int64_t sample) const {
-    const std::int64_t vocabulary = outputs.size(2);
-    const at::Tensor targets = labels.select(0, sample).contiguous();
-    const auto* const target = targets.const_data_ptr<std::int64_t>();
-    std::int64_t begin = 0;
-    while (begin < targets.size(0) && target[begin] < 0) ++begin;
-    std::int64_t end = targets.size(0);
-    while (end > begin && target[end - 1] < 0) --end;
-    const at::Tensor scored = outputs.select(0, sample).narrow(0, begin, end - begin).to(at::kDouble).contiguous();
-    double total = 0;
-    for (std::int64_t place = begin; place < end; ++place) {
-      if (target[place] < 0) continue;
-      if (target[place] >= vocabulary) {
-        return no_choices(metric, "a choice has the token " + std::to_string(target[place]) +
-                                      ", and the outputs have " + std::to_string(vocabulary) + " of them");
+    expected<double> total = 0;
+    const auto* const target = labels.const_data_ptr<std::int64_t>() + sample * labels.stride(0);
+    with_elements_of(outputs, [&]<class T>(const T* data) {
+      const output_rows<T> places{data + sample * outputs.stride(0), outputs.size(1), outputs.size(2),
+                                  outputs.stride(1), outputs.stride(2)};
+      for (std::int64_t place = 0; place < places.samples && total; ++place) {
+        const std::int64_t token = target[place * labels.stride(1)];
+        if (token < 0) continue;
+        if (token >= places.classes) {
+          total = no_choices(metric, "a choice has the token " + std::to_string(token) + ", and the outputs have " +
+                                         std::to_string(places.classes) + " of them");
+          return;
+        }
+        *total -= log_sum_exp(places, place).loss(static_cast<double>(places.at(place, token)));
       }
-      total +=
-          log_probability(scored.const_data_ptr<double>() + (place - begin) * vocabulary, vocabulary, target[place]);
-    }
+    });
     return total;
   }
 };
@@ -68,15 +56,15 @@ expected<likelihood_rows> tensors_in(const std::string& metric, const scored_par
   if (labels == nullptr) return no_choices(metric, "there is no label \"labels\"");
   made.labels = *labels;
   const at::Tensor& outputs = made.outputs;
-  const bool fits = outputs.is_floating_point() && outputs.dim() == 3 && outputs.size(2) > 0 &&
-                    made.labels.scalar_type() == at::kLong && made.labels.sizes() == outputs.sizes().slice(0, 2) &&
+  const bool fits = is_on_cpu(outputs) && is_on_cpu(made.labels) && is_real(outputs) && outputs.dim() == 3 &&
+                    outputs.size(2) > 0 && made.labels.scalar_type() == at::kLong &&
+                    made.labels.sizes() == outputs.sizes().slice(0, 2) &&
                     static_cast<std::size_t>(outputs.size(0)) == part.size();
   if (fits) return made;
-  std::ostringstream cause;
-  cause << "expected outputs [samples, places, vocabulary] of real numbers and labels int64 [samples, places], found "
-        << c10::toString(outputs.scalar_type()) << ' ' << outputs.sizes() << " and "
-        << c10::toString(made.labels.scalar_type()) << ' ' << made.labels.sizes();
-  return no_choices(metric, cause.str());
+  return no_choices(
+      metric,
+      "expected outputs [samples, places, vocabulary] of real numbers and labels int64 [samples, places], found " +
+          described(outputs) + " and " + described(made.labels));
 }
 
 template <class Value>

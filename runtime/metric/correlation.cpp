@@ -2,8 +2,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <numeric>
 
 #include "messages/try.hpp"
 #include "runtime/metric/metric_table.hpp"
@@ -13,8 +11,6 @@
 namespace troupe {
 
 namespace {
-
-constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
 /// State: moments of outputs (x) and labels (y), and the sum of the squares of their differences.
 struct pair_state {
@@ -68,10 +64,10 @@ class r2_metric final : public moments_metric {
   [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
     const pair_state pairs = pairs_in(state);
     const double spread = pairs.moments.squares_y;
-    double value = undefined;
+    double value = std::nan("");
     if (pairs.moments.count >= 2) {
       value = spread != 0 ? 1 - pairs.squared_errors / spread : pairs.squared_errors == 0 ? 1.0 : 0.0;
-      if (std::isnan(pairs.squared_errors)) value = undefined;
+      if (std::isnan(pairs.squared_errors)) value = std::nan("");
     }
     return {name(), {real_field("value", value), count_field("count", as_count(pairs.moments.count))}};
   }
@@ -85,69 +81,6 @@ class pearson_metric final : public moments_metric {
     const co_moments moments = pairs_in(state).moments;
     return {name(), {real_field("value", moments.correlation()), count_field("count", as_count(moments.count))}};
   }
-};
-
-/// The numbers of one side in their order.
-class ranked_numbers {
- public:
-  ranked_numbers(const std::vector<double>& pairs, std::size_t side)
-      : order_(pairs.size() / 2), is_tied_(order_.size()) {
-    const auto number = [&](std::uint32_t i) { return pairs[2 * i + side]; };
-    std::iota(order_.begin(), order_.end(), 0U);
-    has_nan_ = std::ranges::any_of(order_, [&](std::uint32_t i) { return std::isnan(number(i)); });
-    if (has_nan_) return;
-    std::ranges::sort(order_, [&](std::uint32_t a, std::uint32_t b) {
-      return number(a) < number(b) || (number(a) == number(b) && a < b);
-    });
-    for (std::size_t at = 1; at < order_.size(); ++at) is_tied_[at] = number(order_[at]) == number(order_[at - 1]);
-  }
-
-  [[nodiscard]] bool has_nan() const noexcept { return has_nan_; }
-
-  /// The rank of each number where number i is there times[i] times: of equal ones their mean.
-  void rank(std::span<const std::uint32_t> times, std::vector<double>& ranks) const {
-    ranks.resize(order_.size());
-    double below = 0;
-    for (std::size_t at = 0; at < order_.size();) {
-      const std::size_t begin = at;
-      double equal = 0;
-      do {
-        equal += times[order_[at]];
-        ++at;
-      } while (at < order_.size() && is_tied_[at] != 0);
-      for (std::size_t each = begin; each < at; ++each) ranks[order_[each]] = below + (equal + 1) / 2;
-      below += equal;
-    }
-  }
-
- private:
-  bool has_nan_ = false;
-  std::vector<std::uint32_t> order_;
-  std::vector<std::uint8_t> is_tied_;
-};
-
-class ranked_pairs final : public resampled::samples {
- public:
-  explicit ranked_pairs(const std::vector<double>& pairs) : size_(pairs.size() / 2), x_(pairs, 0), y_(pairs, 1) {}
-
-  [[nodiscard]] std::size_t size() const noexcept override { return size_; }
-  [[nodiscard]] double value(std::span<const std::uint32_t> times) override {
-    if (x_.has_nan() || y_.has_nan()) return undefined;
-    x_.rank(times, x_ranks_);
-    y_.rank(times, y_ranks_);
-    co_moments moments;
-    for (std::size_t i = 0; i < size_; ++i) {
-      if (times[i] > 0) moments.add(x_ranks_[i], y_ranks_[i], times[i]);
-    }
-    return moments.correlation();
-  }
-
- private:
-  const std::size_t size_;
-  const ranked_numbers x_;
-  const ranked_numbers y_;
-  std::vector<double> x_ranks_;
-  std::vector<double> y_ranks_;
 };
 
 /// Keeps the output and the label of each sample.
@@ -180,7 +113,7 @@ class spearman_metric final : public metric, public resampled {
   [[nodiscard]] std::unique_ptr<samples> open(std::span<const std::byte> rows) const override {
     std::vector<double> numbers(rows.size() / row_bytes() * 2);
     if (!numbers.empty()) std::memcpy(numbers.data(), rows.data(), numbers.size() * sizeof(double));
-    return std::make_unique<ranked_pairs>(numbers);
+    return rank_pairs(numbers);
   }
 
  private:

@@ -24,19 +24,12 @@ class loss_metric : public sum_metric {
   }
 
   [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
-    const double sum = as_real(state[0]);
-    const std::uint64_t count = state.back();
-    if (weights_.empty()) {
-      return {
-          name(),
-          {real_field("mean", sum / static_cast<double>(count)), real_field("sum", sum), count_field("count", count)},
-          metric_form::mean};
-    }
+    metric_value made = mean_value(name(), as_real(state[0]), state.back());
+    if (weights_.empty()) return made;
     const double weight = as_real(state[1]);
-    return {name(),
-            {real_field("mean", sum / weight), real_field("sum", sum), count_field("count", count),
-             real_field("weight", weight)},
-            metric_form::mean};
+    made.fields.front() = real_field("mean", as_real(state[0]) / weight);
+    made.fields.push_back(real_field("weight", weight));
+    return made;
   }
 
  protected:

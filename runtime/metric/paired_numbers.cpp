@@ -2,12 +2,79 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 #include "messages/try.hpp"
 #include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
+
+namespace {
+
+/// The numbers of one side in their order.
+class ranked_numbers {
+ public:
+  ranked_numbers(const std::vector<double>& pairs, std::size_t side)
+      : order_(pairs.size() / 2), is_tied_(order_.size()) {
+    const auto number = [&](std::uint32_t i) { return pairs[2 * i + side]; };
+    std::iota(order_.begin(), order_.end(), 0U);
+    has_nan_ = std::ranges::any_of(order_, [&](std::uint32_t i) { return std::isnan(number(i)); });
+    if (has_nan_) return;
+    std::ranges::sort(order_, [&](std::uint32_t a, std::uint32_t b) {
+      return number(a) < number(b) || (number(a) == number(b) && a < b);
+    });
+    for (std::size_t at = 1; at < order_.size(); ++at) is_tied_[at] = number(order_[at]) == number(order_[at - 1]);
+  }
+
+  [[nodiscard]] bool has_nan() const noexcept { return has_nan_; }
+
+  /// The rank of each number where number i is there times[i] times: of equal ones their mean.
+  void rank(std::span<const std::uint32_t> times, std::vector<double>& ranks) const {
+    ranks.resize(order_.size());
+    double below = 0;
+    for (std::size_t at = 0; at < order_.size();) {
+      const std::size_t begin = at;
+      double equal = 0;
+      do {
+        equal += times[order_[at]];
+        ++at;
+      } while (at < order_.size() && is_tied_[at] != 0);
+      for (std::size_t each = begin; each < at; ++each) ranks[order_[each]] = below + (equal + 1) / 2;
+      below += equal;
+    }
+  }
+
+ private:
+  bool has_nan_ = false;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint8_t> is_tied_;
+};
+
+class ranked_pairs final : public resampled::samples {
+ public:
+  explicit ranked_pairs(const std::vector<double>& pairs) : size_(pairs.size() / 2), x_(pairs, 0), y_(pairs, 1) {}
+
+  [[nodiscard]] std::size_t size() const noexcept override { return size_; }
+  [[nodiscard]] double value(std::span<const std::uint32_t> times) override {
+    if (x_.has_nan() || y_.has_nan()) return std::nan("");
+    x_.rank(times, x_ranks_);
+    y_.rank(times, y_ranks_);
+    co_moments moments;
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (times[i] > 0) moments.add(x_ranks_[i], y_ranks_[i], times[i]);
+    }
+    return moments.correlation();
+  }
+
+ private:
+  const std::size_t size_;
+  const ranked_numbers x_;
+  const ranked_numbers y_;
+  std::vector<double> x_ranks_;
+  std::vector<double> y_ranks_;
+};
+
+}  // namespace
 
 expected<void> append_pairs(const std::string& metric, const scored_part& part, std::vector<double>& numbers) {
   const at::Tensor& outputs = *TROUPE_TRY(part.output());
@@ -54,9 +121,13 @@ void co_moments::add(const co_moments& other) noexcept {
 }
 
 double co_moments::correlation() const noexcept {
-  if (count < 2 || squares_x == 0 || squares_y == 0) return std::numeric_limits<double>::quiet_NaN();
+  if (count < 2 || squares_x == 0 || squares_y == 0) return std::nan("");
   const double value = products / (std::sqrt(squares_x) * std::sqrt(squares_y));
   return std::isnan(value) ? value : std::clamp(value, -1.0, 1.0);
+}
+
+std::unique_ptr<resampled::samples> rank_pairs(const std::vector<double>& pairs) {
+  return std::make_unique<ranked_pairs>(pairs);
 }
 
 }  // namespace troupe

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "runtime/metric/sample_metric.hpp"
 #include <troupe/metric.hpp>
 
 namespace troupe {
@@ -26,5 +28,9 @@ struct co_moments {
   /// NaN for fewer than two pairs, or where all x or all y are equal.
   [[nodiscard]] double correlation() const noexcept;
 };
+
+/// Pairs x, y, x, y and so on, of which the value is the correlation of the ranks, where equal numbers share the mean
+/// of theirs. NaN where a number is NaN, and as co_moments::correlation(). Keeps no reference to `pairs`.
+[[nodiscard]] std::unique_ptr<resampled::samples> rank_pairs(const std::vector<double>& pairs);
 
 }  // namespace troupe

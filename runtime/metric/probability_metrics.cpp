@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "messages/try.hpp"
+#include "runtime/metric/log_normalizer.hpp"
 #include "runtime/metric/sample_metric.hpp"
 #include "runtime/metric/scored_rows.hpp"
 
@@ -45,11 +46,9 @@ double log_of_logits(score_kind kind, const scored_sample& sample) noexcept {
     }
     return sum;
   }
-  double greatest = sample.scores.front();
-  for (const double x : sample.scores) greatest = x > greatest ? x : greatest;
-  double sum = 0;
-  for (const double x : sample.scores) sum += std::exp(x - greatest);
-  return std::log(sum) - (sample.scores[sample.label] - greatest);
+  const auto classes = static_cast<std::int64_t>(sample.scores.size());
+  const output_rows<double> row{sample.scores.data(), 1, classes, classes, 1};
+  return log_sum_exp(row, 0).loss(sample.scores[sample.label]);
 }
 
 double log_of_probabilities(score_kind kind, const scored_sample& sample) noexcept {
@@ -68,11 +67,7 @@ class log_loss_metric final : public probability_metric<sum_metric> {
       : probability_metric(asked, {.known_classes = 0}, std::size_t{1}, std::size_t{1}) {}
 
   [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
-    const double sum = as_real(state[0]);
-    return {name(),
-            {real_field("mean", sum / static_cast<double>(state[1])), real_field("sum", sum),
-             count_field("count", state[1])},
-            metric_form::mean};
+    return mean_value(name(), as_real(state[0]), state[1]);
   }
 
  private:
@@ -96,10 +91,7 @@ class brier_metric final : public probability_metric<sum_metric> {
       : probability_metric(asked, {.takes_labels = false}, std::size_t{1}, std::size_t{1}) {}
 
   [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
-    return {name(),
-            {real_field("mean", as_real(state[0]) / static_cast<double>(state[1])),
-             real_field("sum", as_real(state[0])), count_field("count", state[1])},
-            metric_form::mean};
+    return mean_value(name(), as_real(state[0]), state[1]);
   }
 
  private:

@@ -24,11 +24,7 @@ class regression_metric : public sum_metric {
       : sum_metric(asked.name, 1, 1), error_(error) {}
 
   [[nodiscard]] metric_value compute(std::span<const std::uint64_t> state) const override {
-    const double sum = as_real(state[0]);
-    return {name(),
-            {real_field("mean", sum / static_cast<double>(state[1])), real_field("sum", sum),
-             count_field("count", state[1])},
-            metric_form::mean};
+    return mean_value(name(), as_real(state[0]), state[1]);
   }
 
  private:

@@ -66,6 +66,12 @@ void sum_metric::merge_words(std::span<std::uint64_t> total, std::span<const std
   for (std::size_t i = reals_; i < words(); ++i) total[i] += part[i];
 }
 
+metric_value mean_value(const std::string& name, double sum, std::uint64_t count) {
+  return {name,
+          {real_field("mean", sum / static_cast<double>(count)), real_field("sum", sum), count_field("count", count)},
+          metric_form::mean};
+}
+
 std::uint64_t as_count(double number) noexcept {
   constexpr double count_max = 9007199254740992.0;  // 2^53
   return number >= 0 && number <= count_max ? static_cast<std::uint64_t>(number) : 0;

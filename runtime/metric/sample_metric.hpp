@@ -80,6 +80,8 @@ class sum_metric : public sample_metric {
   const std::size_t counts_;
 };
 
+/// The fields mean, sum and count of a mean over `count` samples or elements; NaN over none.
+metric_value mean_value(const std::string& name, double sum, std::uint64_t count);
 /// A whole number that came as a double; 0 for one that is negative, too large or NaN.
 std::uint64_t as_count(double number) noexcept;
 double as_real(std::uint64_t word) noexcept;

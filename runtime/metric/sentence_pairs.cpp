@@ -2,11 +2,11 @@
 
 #include <cmath>
 #include <cstring>
-#include <sstream>
 
 #include <ATen/ops/full.h>
 
 #include "messages/try.hpp"
+#include "runtime/metric/output_rows.hpp"
 
 namespace troupe {
 
@@ -59,10 +59,7 @@ expected<void> append_embeddings(const std::string& metric, const scored_part& p
                     static_cast<std::uint64_t>(outputs.size(1)) <= embedding_dimensions_max &&
                     static_cast<std::size_t>(outputs.size(0)) == part.size();
   if (!fits) {
-    std::ostringstream cause;
-    cause << "expected outputs [samples, dimensions] of real numbers, found " << c10::toString(outputs.scalar_type())
-          << ' ' << outputs.sizes();
-    return no_pairs(metric, cause.str());
+    return no_pairs(metric, "expected outputs [samples, dimensions] of real numbers, found " + described(outputs));
   }
   const at::Tensor values = outputs.to(at::kFloat).contiguous();
   const at::Tensor pairs = TROUPE_TRY(label_named(metric, part, "pair", at::kLong));

@@ -1,49 +1,13 @@
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "runtime/metric/json_number.hpp"
 #include "runtime/metric/metric_table.hpp"
+#include "runtime/metric/paired_numbers.hpp"
 #include "runtime/metric/sentence_pairs.hpp"
 
 namespace troupe {
 
 namespace {
-
-using number_list = std::vector<double>;
-
-/// NaN for fewer than two pairs, and where all numbers of one side are equal.
-double correlation_of(const number_list& x, const number_list& y) {
-  if (x.size() < 2) return std::nan("");
-  const auto count = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
-  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
-  double squares_x = 0;
-  double squares_y = 0;
-  double products = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    squares_x += (x[i] - mean_x) * (x[i] - mean_x);
-    squares_y += (y[i] - mean_y) * (y[i] - mean_y);
-    products += (x[i] - mean_x) * (y[i] - mean_y);
-  }
-  return squares_x > 0 && squares_y > 0 ? products / std::sqrt(squares_x) / std::sqrt(squares_y) : std::nan("");
-}
-
-/// Equal numbers share the mean of their ranks. Empty where one is NaN.
-number_list ranks_of(const number_list& numbers) {
-  if (std::ranges::any_of(numbers, [](double each) { return std::isnan(each); })) return {};
-  std::vector<std::size_t> order(numbers.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(numbers[i], i); });
-  number_list ranks(numbers.size());
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin;
-    while (end < order.size() && numbers[order[end]] == numbers[order[begin]]) ++end;
-    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end - 1) / 2;
-    begin = end;
-  }
-  return ranks;
-}
 
 class sentence_similarity_metric final : public metric {
  public:
@@ -69,20 +33,20 @@ class sentence_similarity_metric final : public metric {
   }
 
   [[nodiscard]] metric_value compute_total(const metric_total& total) const override {
-    number_list cosines;
-    number_list scores;
+    std::vector<double> numbers;
+    co_moments moments;
+    double cosines = 0;
     for (const sentence_pair& each : sentence_pairs().add(total.rows)) {
-      cosines.push_back(each.cosine);
-      scores.push_back(each.score);
+      numbers.insert(numbers.end(), {each.cosine, each.score});
+      moments.add(each.cosine, each.score, 1);
+      cosines += each.cosine;
     }
-    const double mean = std::accumulate(cosines.begin(), cosines.end(), 0.0) / static_cast<double>(cosines.size());
-    const number_list ranks = ranks_of(cosines);
-    const number_list score_ranks = ranks_of(scores);
-    const bool have_ranks = ranks.size() == cosines.size() && score_ranks.size() == scores.size();
+    const auto ranked = rank_pairs(numbers);
+    const std::size_t count = ranked->size();
     return {name_,
-            {real_field("pearson", correlation_of(cosines, scores)),
-             real_field("spearman", have_ranks ? correlation_of(ranks, score_ranks) : std::nan("")),
-             real_field("mean_cosine", mean), count_field("count", cosines.size())}};
+            {real_field("pearson", moments.correlation()),
+             real_field("spearman", ranked->value(std::vector<std::uint32_t>(count, 1))),
+             real_field("mean_cosine", cosines / static_cast<double>(count)), count_field("count", count)}};
   }
 
  private:
