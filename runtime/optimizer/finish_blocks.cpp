@@ -1,0 +1,97 @@
+#include "runtime/optimizer/finish_blocks.hpp"
+
+#include <bit>
+#include <memory>
+
+#include "runtime/kernel/state_hash.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+
+namespace troupe {
+namespace {
+
+/// A block of the sum of the replicas.
+template <class Number>
+class block_sum {
+ public:
+  block_sum(const update_kernels<Number>& kernels, std::span<const std::byte* const> sums, const parameter_block& block)
+      : kernels_(kernels), sums_(sums), block_(block) {}
+
+  /// The node over the replicas [first, first + count), where `count` is a power of two. false where all are missing.
+  bool write(std::size_t first, std::size_t count, Number* to) {
+    if (count == 1) {
+      const Number* const from = piece(first);
+      if (from != nullptr) is_finite_ = kernels_.copy(to, from, block_.elements) && is_finite_;
+      return from != nullptr;
+    }
+    const std::size_t half = count / 2;
+    const bool has_lower = write(first, half, to);
+    if (!has_lower) return write(first + half, half, to);
+    if (half == 1) {
+      if (const Number* const more = piece(first + 1)) add(to, more);
+      return true;
+    }
+    const auto upper = std::make_unique_for_overwrite<Number[]>(static_cast<std::size_t>(block_.elements));
+    if (write(first + half, half, upper.get())) add(to, upper.get());
+    return true;
+  }
+  [[nodiscard]] bool is_finite() const { return is_finite_; }
+
+ private:
+  const Number* piece(std::size_t replica) const {
+    if (replica >= sums_.size() || sums_[replica] == nullptr) return nullptr;
+    return reinterpret_cast<const Number*>(sums_[replica] + block_.offset);
+  }
+  void add(Number* to, const Number* more) { is_finite_ = kernels_.add(to, more, block_.elements) && is_finite_; }
+
+  const update_kernels<Number>& kernels_;
+  std::span<const std::byte* const> sums_;
+  const parameter_block& block_;
+  bool is_finite_ = true;
+};
+
+struct finished_block {
+  double squares = 0;
+  std::uint64_t hash = 0;
+  bool is_finite = true;
+};
+
+}  // namespace
+
+expected<const std::byte*> sum_in(const payload_ptr& sum, const parameter_layout& layout) {
+  if (sum == nullptr) return nullptr;
+  const std::vector<at::Tensor>& tensors = as_tensors(sum).tensors();
+  if (tensors.size() != 1 || tensors[0].scalar_type() != at::kByte || !tensors[0].is_contiguous() ||
+      !tensors[0].is_cpu() || static_cast<std::uint64_t>(tensors[0].numel()) != layout.section_bytes()) {
+    return fail(error_code::wire_malformed, "sum of the gradients of another replica",
+                "it is not laid out as that of this one", "Check that all processes run the same version of Troupe");
+  }
+  return static_cast<const std::byte*>(tensors[0].const_data_ptr());
+}
+
+finished_sums finish_blocks(const parameter_layout& layout, const std::vector<parameter_block>& blocks,
+                            std::span<const std::byte* const> sums, std::byte* gradient, const std::byte* weights) {
+  std::vector<finished_block> done(blocks.size());
+  each_block(blocks, [&](std::size_t index) {
+    const parameter_block& block = blocks[index];
+    with_kernels(layout.parameters()[block.parameter].type, [&]<class Number>(const update_kernels<Number>& kernels) {
+      auto* const to = reinterpret_cast<Number*>(gradient + block.offset);
+      block_sum<Number> sum(kernels, sums, block);
+      if (!sum.write(0, std::bit_ceil(sums.size()), to)) std::fill_n(to, block.elements, Number{0});
+      const std::size_t bytes = static_cast<std::size_t>(block.elements) * sizeof(Number);
+      done[index] = {.squares = kernels.squares(to, block.elements),
+                     .hash = state_hash({weights + block.offset, bytes}, state_hash({gradient + block.offset, bytes})),
+                     .is_finite = sum.is_finite()};
+    });
+  });
+  finished_sums made{.squared_norms = std::vector<double>(layout.parameters().size(), 0.0)};
+  for (std::size_t index = 0; index < blocks.size(); ++index) {
+    made.squared_norms[blocks[index].parameter] += done[index].squares;
+    if (!done[index].is_finite && !made.not_finite) made.not_finite = blocks[index].parameter;
+  }
+  std::vector<std::uint64_t> hashes;
+  for (const finished_block& each : done) hashes.push_back(each.hash);
+  made.state_hash = state_hash(std::as_bytes(std::span(hashes)));
+  return made;
+}
+
+}  // namespace troupe

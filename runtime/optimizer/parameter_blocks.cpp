@@ -1,0 +1,20 @@
+#include "runtime/optimizer/parameter_blocks.hpp"
+
+namespace troupe {
+
+std::vector<parameter_block> blocks_of(const parameter_layout& layout) {
+  std::vector<parameter_block> blocks;
+  for (std::size_t index = 0; index < layout.parameters().size(); ++index) {
+    const stored_tensor& parameter = layout.parameters()[index];
+    const std::uint64_t size = c10::elementSize(parameter.type);
+    for (std::uint64_t begin = 0; begin < parameter.elements; begin += parameter_block::elements_max) {
+      blocks.push_back(
+          {.parameter = index,
+           .offset = parameter.offset + begin * size,
+           .elements = static_cast<std::int64_t>(std::min(parameter_block::elements_max, parameter.elements - begin))});
+    }
+  }
+  return blocks;
+}
+
+}  // namespace troupe

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <c10/core/ScalarType.h>
+
+#include "runtime/optimizer/optimizer_options.hpp"
+#include <troupe/error.hpp>
+#include <troupe/named_tensors.hpp>
+
+namespace troupe {
+
+/// A tensor in the memory of a stage: a parameter or a buffer.
+struct stored_tensor {
+  std::string name;
+  std::vector<std::int64_t> sizes = {};
+  at::ScalarType type = at::kFloat;
+  std::uint64_t elements = 0;
+  /// Of its section: that of the weights, of one moment, of the gradient; or that of the buffers.
+  std::uint64_t offset = 0;
+
+  [[nodiscard]] std::uint64_t bytes() const { return elements * c10::elementSize(type); }
+};
+
+/// Where in one block of memory the weights, moments, buffers and the gradient of a stage replica are. It follows from
+/// names, shapes, types and the optimizer's moments alone, so that two processes that agree on these agree on it.
+///
+///     page 0    header
+///     half 0    weights | a section for each moment | buffers
+///     half 1    the same
+///     gradient
+///
+/// The halves and the gradient begin with a page (4,096 bytes), and each tensor at a multiple of 64 bytes.
+class parameter_layout {
+ public:
+  static constexpr std::uint64_t page = 4096;
+
+  /// Of the tensors, names, sizes and types count alone. Parameters are float32 or float64, buffers of any type. E0217
+  /// for another type, for two of one name, and for more than 2^46 bytes.
+  [[nodiscard]] static expected<parameter_layout> make(const named_tensors& parameters, const named_tensors& buffers,
+                                                       const optimizer_options& options);
+
+  [[nodiscard]] const std::vector<stored_tensor>& parameters() const noexcept { return parameters_; }
+  [[nodiscard]] const std::vector<stored_tensor>& buffers() const noexcept { return buffers_; }
+  [[nodiscard]] const optimizer_options& options() const noexcept { return options_; }
+  [[nodiscard]] std::size_t moments() const noexcept { return moment_names(options_).size(); }
+
+  /// Whole, as a multiple of the page.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return gradient_begin() + to_page(section_bytes_); }
+  /// Weights, one moment, or the gradient.
+  [[nodiscard]] std::uint64_t section_bytes() const noexcept { return section_bytes_; }
+  [[nodiscard]] std::uint64_t half_begin(std::size_t half) const noexcept { return page + half * half_bytes(); }
+  [[nodiscard]] std::uint64_t half_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t gradient_begin() const noexcept { return page + 2 * half_bytes(); }
+  /// From the beginning of a half; moments count from 0.
+  [[nodiscard]] std::uint64_t moment_begin(std::size_t moment) const noexcept { return (1 + moment) * section_bytes_; }
+  [[nodiscard]] std::uint64_t buffers_begin() const noexcept { return (1 + moments()) * section_bytes_; }
+  /// FNV-1a over all that the layout follows from.
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+
+ private:
+  static std::uint64_t to_page(std::uint64_t bytes) noexcept { return (bytes + page - 1) / page * page; }
+
+  std::vector<stored_tensor> parameters_;
+  std::vector<stored_tensor> buffers_;
+  optimizer_options options_;
+  std::uint64_t section_bytes_ = 0;
+  std::uint64_t buffer_bytes_ = 0;
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace troupe
