@@ -112,7 +112,8 @@ expected<std::shared_ptr<journal_writer>> open_journal(const checked_run& run, c
   const journal_options& asked = run.options.journal;
   if (asked.file.empty()) return std::shared_ptr<journal_writer>();
   const auto pins = TROUPE_TRY(pins_of(run, data, stages.plain_pipelines));
-  auto opened = asked.resume ? resume_journal(asked.file, pins, [&](const score& state) { return call.restore(state); })
+  auto opened = asked.resume ? resume_journal(asked.file, pins,
+                                              {.on_state = [&](const score& state) { return call.restore(state); }})
                              : create_journal(asked.file, pins);
   if (opened) call.append_to(*opened);
   return opened;

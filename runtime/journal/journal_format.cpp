@@ -1,5 +1,7 @@
 #include "runtime/journal/journal_format.hpp"
 
+#include <bit>
+
 #include <zlib.h>
 
 #include "messages/check.hpp"
@@ -8,7 +10,7 @@
 namespace troupe::journal_format {
 namespace {
 
-enum class record_kind : std::uint8_t { header = 1, state = 2 };
+enum class record_kind : std::uint8_t { header = 1, state = 2, step = 3 };
 
 std::uint32_t checksum(std::span<const std::uint8_t> content) {
   return static_cast<std::uint32_t>(::crc32_z(0, content.data(), content.size()));
@@ -32,6 +34,11 @@ void put_text(bytes& out, std::string_view text) {
   out.insert(out.end(), text.begin(), text.end());
 }
 
+void put_words(bytes& out, const std::vector<std::uint64_t>& words) {
+  put(out, static_cast<std::uint32_t>(words.size()));
+  for (const std::uint64_t word : words) put(out, word);
+}
+
 /// Reads within the payload only; once something is missing, `good` stays false.
 class cursor {
  public:
@@ -52,6 +59,16 @@ class cursor {
     const auto text = rest_.first(size);
     rest_ = rest_.subspan(size);
     return {text.begin(), text.end()};
+  }
+  double take_double() { return std::bit_cast<double>(take<std::uint64_t>()); }
+  /// Words up to the end, behind their number. No memory is taken for words that are not there.
+  std::vector<std::uint64_t> take_words() {
+    const std::uint64_t count = take<std::uint32_t>();
+    if (rest_.size() != count * sizeof(std::uint64_t)) good_ = false;
+    std::vector<std::uint64_t> words;
+    if (good_) words.reserve(count);
+    while (good_ && words.size() < count) words.push_back(take<std::uint64_t>());
+    return words;
   }
   [[nodiscard]] bool good() const { return good_; }
   [[nodiscard]] std::size_t left() const { return rest_.size(); }
@@ -99,8 +116,21 @@ void append_state(bytes& out, const score& state) {
   put(out, state.sink);
   put(out, state.id.index);
   put(out, state.samples);
-  put(out, static_cast<std::uint32_t>(state.words.size()));
-  for (const std::uint64_t word : state.words) put(out, word);
+  put_words(out, state.words);
+  end_record(out, begin);
+}
+
+void append_step(bytes& out, const step_record& step) {
+  TROUPE_CHECK(step.folded.size() <= limits::score_words_max, "longer states are refused before");
+  const std::size_t begin = begin_record(out, record_kind::step);
+  put(out, step.number);
+  put(out, step.decision.call);
+  put(out, step.decision.step);
+  put(out, static_cast<std::uint8_t>(step.decision.is_applied));
+  for (const double each : {step.decision.gradient_scale, step.decision.learning_rate, step.weight, step.norm}) {
+    put(out, std::bit_cast<std::uint64_t>(each));
+  }
+  put_words(out, step.folded);
   end_record(out, begin);
 }
 
@@ -132,11 +162,26 @@ std::optional<score> decode_state(std::span<const std::uint8_t> payload) {
   state.sink = from.take<std::uint32_t>();
   state.id.index = from.take<std::uint64_t>();
   state.samples = from.take<std::uint64_t>();
-  const std::uint64_t words = from.take<std::uint32_t>();
-  if (!from.good() || words * sizeof(std::uint64_t) != from.left()) return std::nullopt;
-  state.words.reserve(words);
-  for (std::uint64_t i = 0; i < words; ++i) state.words.push_back(from.take<std::uint64_t>());
+  state.words = from.take_words();
+  if (!from.good()) return std::nullopt;
   return state;
+}
+
+std::optional<step_record> decode_step(std::span<const std::uint8_t> payload) {
+  cursor from(payload);
+  if (from.take<std::uint8_t>() != static_cast<std::uint8_t>(record_kind::step)) return std::nullopt;
+  step_record step;
+  step.number = from.take<std::uint64_t>();
+  step.decision.call = from.take<std::uint64_t>();
+  step.decision.step = from.take<std::uint64_t>();
+  const auto is_applied = from.take<std::uint8_t>();
+  step.decision.is_applied = is_applied == 1;
+  for (double* each : {&step.decision.gradient_scale, &step.decision.learning_rate, &step.weight, &step.norm}) {
+    *each = from.take_double();
+  }
+  step.folded = from.take_words();
+  if (!from.good() || is_applied > 1) return std::nullopt;
+  return step;
 }
 
 }  // namespace troupe::journal_format

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "messages/score.hpp"
+#include "runtime/journal/step_record.hpp"
 
 namespace troupe {
 
@@ -22,8 +23,8 @@ using journal_pins = std::vector<journal_pin>;
 
 /// The bytes of a journal, docs/journal.md: the magic, then records of
 ///   length u32 | CRC-32 of the length's four bytes u32 | payload | CRC-32 of the payload u32
-/// all little-endian; the first record is the header, every other one a state. The length has a checksum of its own so
-/// that a damaged one is not taken for a last record that was cut short.
+/// all little-endian; the first record is the header, every other one a state or the decision of a step. The length has
+/// a checksum of its own so that a damaged one is not taken for a last record that was cut short.
 namespace journal_format {
 
 inline constexpr std::string_view magic = "TROUPE-J";
@@ -43,6 +44,9 @@ bytes encode_header(const journal_pins& pins);
 /// Appends a state record; `state.words` are at most limits::score_words_max.
 void append_state(bytes& out, const score& state);
 
+/// Appends the record of a step; `step.folded` are at most limits::score_words_max.
+void append_step(bytes& out, const step_record& step);
+
 enum class record_check : std::uint8_t {
   of_checksums,
   none,  ///< only in mutation tests, which must then find a damaged state
@@ -52,9 +56,10 @@ enum class record_check : std::uint8_t {
 std::optional<std::uint32_t> decode_head(std::span<const std::uint8_t, head_bytes> head);
 /// Whether `payload` is what the four bytes behind it were made from.
 bool checksum_matches(std::span<const std::uint8_t> payload, std::span<const std::uint8_t, checksum_bytes> stored);
-/// Nothing where the payload is no header, or no state, to its last byte.
+/// Nothing where the payload is no header, no state, or no step, to its last byte.
 std::optional<journal_pins> decode_header(std::span<const std::uint8_t> payload);
 std::optional<score> decode_state(std::span<const std::uint8_t> payload);
+std::optional<step_record> decode_step(std::span<const std::uint8_t> payload);
 
 }  // namespace journal_format
 }  // namespace troupe

@@ -52,18 +52,42 @@ expected<std::optional<journal_pins>> journal_reader::header() {
   return pins;
 }
 
-expected<std::optional<score>> journal_reader::next() {
+expected<std::optional<journal_entry>> journal_reader::next() {
   auto payload = TROUPE_TRY(next_payload(limits::journal_record_bytes_max));
   if (!payload) return std::nullopt;
-  auto state = decode_state(*payload);
-  if (!state) return damaged("a record is no state");
-  std::uint64_t& index = next_index_[state->sink];
-  if (state->id.index != index) {
-    return damaged("sink " + std::to_string(state->sink) + " goes on with micro-batch " +
-                   std::to_string(state->id.index) + ", expected " + std::to_string(index));
+  if (auto state = decode_state(*payload)) {
+    TROUPE_TRY(check(*state));
+    return std::optional<journal_entry>(std::move(*state));
+  }
+  if (auto step = decode_step(*payload)) {
+    TROUPE_TRY(check(*step));
+    return std::optional<journal_entry>(std::move(*step));
+  }
+  return damaged("a record is no state and no step");
+}
+
+expected<void> journal_reader::check(const score& state) {
+  std::uint64_t& index = next_index_[state.sink];
+  if (state.id.index != index) {
+    return damaged("sink " + std::to_string(state.sink) + " goes on with micro-batch " +
+                   std::to_string(state.id.index) + ", expected " + std::to_string(index));
   }
   ++index;
-  return state;
+  return {};
+}
+
+expected<void> journal_reader::check(const step_record& step) {
+  if (last_step_ && step.number != last_step_->number + 1) {
+    return damaged("it goes on with decision " + std::to_string(step.number) + ", expected " +
+                   std::to_string(last_step_->number + 1));
+  }
+  const auto expected_step = [&] { return last_step_->decision.step + (last_step_->decision.is_applied ? 1 : 0); };
+  if (last_step_ && step.decision.step != expected_step()) {
+    return damaged("decision " + std::to_string(step.number) + " is about step " + std::to_string(step.decision.step) +
+                   ", expected " + std::to_string(expected_step()));
+  }
+  last_step_ = step_record{.number = step.number, .decision = step.decision};
+  return {};
 }
 
 expected<std::optional<std::span<const std::uint8_t>>> journal_reader::next_payload(std::uint64_t bytes_max) {

@@ -6,11 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "runtime/journal/journal_format.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
+
+using journal_entry = std::variant<score, step_record>;
 
 /// Reads a journal once, from its start, holding one record at a time. A record that the file ends within is the normal
 /// end of a run that was killed: it is left out. So are zeros up to the end of the file (at most
@@ -24,8 +27,9 @@ class journal_reader {
 
   /// First: what the run was started with. Nothing where the file ends before the header does.
   [[nodiscard]] expected<std::optional<journal_pins>> header();
-  /// Then: the next state; nothing after the last whole one. Per sink they follow each other from 0 without a gap.
-  [[nodiscard]] expected<std::optional<score>> next();
+  /// Then: the next state or step; nothing after the last whole one. The states of a sink follow each other from 0
+  /// without a gap, and so do the numbers of decisions, from that of the first one on.
+  [[nodiscard]] expected<std::optional<journal_entry>> next();
 
   /// Bytes up to the end of the last whole record; the rest is to be cut off before anything is appended.
   [[nodiscard]] std::uint64_t whole_bytes() const noexcept { return whole_; }
@@ -37,6 +41,8 @@ class journal_reader {
 
   /// The payload of the next record, of at most `bytes_max`; nothing at the end.
   expected<std::optional<std::span<const std::uint8_t>>> next_payload(std::uint64_t bytes_max);
+  expected<void> check(const score& state);
+  expected<void> check(const step_record& step);
   expected<void> read(std::span<std::uint8_t> into);
   /// Whether there is nothing but zeros in the `left` bytes up to the end of the file; more than a loss of power leaves
   /// are not read.
@@ -50,6 +56,8 @@ class journal_reader {
   std::uint64_t whole_ = 0;
   journal_format::bytes record_;
   std::map<std::uint32_t, std::uint64_t> next_index_;
+  /// Of the last decision; without its folded words.
+  std::optional<step_record> last_step_;
 };
 
 }  // namespace troupe

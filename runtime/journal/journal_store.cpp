@@ -74,12 +74,19 @@ expected<void> begin_anew_if_cut(journal_store& file, int fd, const std::string&
   return begin_journal(file, path, pins);
 }
 
+expected<void> hand_out(const journal_entry& entry, const std::string& path, const journal_listener& listener) {
+  if (const auto* state = std::get_if<score>(&entry)) return listener.on_state(*state);
+  if (listener.on_step) return listener.on_step(std::get<step_record>(entry));
+  return fail(error_code::journal_damaged, path, "it has a step of a training among the states of an evaluation",
+              "start anew with another journal");
+}
+
 expected<void> take_states(journal_reader& reader, journal_store& file, const std::string& path,
-                           const std::function<expected<void>(const score&)>& on_state) {
+                           const journal_listener& listener) {
   for (;;) {
-    const auto state = TROUPE_TRY(reader.next());
-    if (!state) break;
-    TROUPE_TRY(on_state(*state));
+    const auto entry = TROUPE_TRY(reader.next());
+    if (!entry) break;
+    TROUPE_TRY(hand_out(*entry, path, listener));
   }
   // A driver before may have written them and not synced.
   int reason = file.cut(reader.whole_bytes());
@@ -116,13 +123,12 @@ expected<void> begin_journal(journal_store& file, const std::string& path, const
 }
 
 expected<void> take_over_journal(journal_store& file, int fd, const std::string& path, const journal_pins& pins,
-                                 const std::function<expected<void>(const score&)>& on_state,
-                                 journal_format::record_check check) {
+                                 const journal_listener& listener, journal_format::record_check check) {
   auto reader = TROUPE_TRY(journal_reader::open(fd, path, check));
   const auto stored = TROUPE_TRY(reader.header());
   if (!stored) return begin_anew_if_cut(file, fd, path, pins);
   TROUPE_TRY(compare(path, *stored, versioned(pins)));
-  return take_states(reader, file, path, on_state);
+  return take_states(reader, file, path, listener);
 }
 
 }  // namespace troupe

@@ -19,6 +19,13 @@ class journal_store : public journal_file {
   [[nodiscard]] virtual int cut(std::uint64_t size) = 0;
 };
 
+/// Takes the records of a journal that is resumed, in their order. An error ends the reading and is handed on.
+struct journal_listener {
+  std::function<expected<void>(const score&)> on_state;
+  /// Null: the run is no training, and a step in its journal is E0802.
+  std::function<expected<void>(const step_record&)> on_step = nullptr;
+};
+
 /// With the versions of journal and bits.
 [[nodiscard]] journal_format::bytes journal_header(const journal_pins& pins);
 /// Nothing where the pins have no such name, and it is not one that old journals leave out.
@@ -29,8 +36,7 @@ class journal_store : public journal_file {
 
 /// As resume_journal(), of a file that is open. `fd`: its content, to be read.
 [[nodiscard]] expected<void> take_over_journal(
-    journal_store& file, int fd, const std::string& path, const journal_pins& pins,
-    const std::function<expected<void>(const score&)>& on_state,
+    journal_store& file, int fd, const std::string& path, const journal_pins& pins, const journal_listener& listener,
     journal_format::record_check check = journal_format::record_check::of_checksums);
 
 /// E0803 for an errno.

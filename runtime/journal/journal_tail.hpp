@@ -6,6 +6,7 @@
 #include <span>
 
 #include "messages/score.hpp"
+#include "runtime/journal/step_record.hpp"
 #include <troupe/error.hpp>
 
 namespace troupe {
@@ -24,7 +25,7 @@ class journal_file {
   [[nodiscard]] virtual int sync() = 0;
 };
 
-/// Takes the states of a journal; see journal_writer. Threads: any.
+/// Takes the states and steps of a journal; see journal_writer. Threads: any.
 class journal_appender {
  public:
   journal_appender() = default;
@@ -33,6 +34,9 @@ class journal_appender {
   virtual ~journal_appender() = default;
 
   [[nodiscard]] virtual expected<void> append(const score& state) = 0;
+  /// Returns when the record is where the death of this process does not take it: in the file, though perhaps not yet
+  /// on the disk. A decision may be told to others from then on.
+  [[nodiscard]] virtual expected<void> append(const step_record& step) = 0;
 };
 
 /// When the end of a journal is written and synced: content goes out at once, and is synced

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "messages/limits.hpp"
+#include "messages/try.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/os/start_thread.hpp"
 
@@ -16,6 +17,18 @@ namespace troupe {
 namespace {
 
 using steady = std::chrono::steady_clock;
+
+error stalled(const std::string& path) {
+  return {error_code::journal_unwritable, path, "the disk takes nothing more", "name a file on another disk"};
+}
+
+expected<void> check_words(const std::string& path, std::size_t words, const std::string& what) {
+  if (words <= limits::score_words_max) return {};
+  return fail(
+      error_code::journal_unwritable, path,
+      what + " has " + std::to_string(words) + " words, a record holds " + std::to_string(limits::score_words_max),
+      "ask for metrics with less classes, or leave the journal out");
+}
 
 }  // namespace
 
@@ -39,23 +52,38 @@ journal_writer::~journal_writer() {
 }
 
 expected<void> journal_writer::append(const score& state) {
-  if (state.words.size() > limits::score_words_max) {
-    return fail(error_code::journal_unwritable, path_,
-                "the metrics' state of a micro-batch has " + std::to_string(state.words.size()) +
-                    " words, a record holds " + std::to_string(limits::score_words_max),
-                "ask for metrics with less classes, or leave the journal out");
-  }
+  TROUPE_TRY(check_words(path_, state.words.size(), "the metrics' state of a micro-batch"));
   std::unique_lock lock(mutex_);
-  const auto may_go_on = [this] { return failure_ || closing_ || queue_.size() < limits::journal_queue_bytes_max; };
-  if (!room_.wait_for(lock, limits::journal_stall_max, may_go_on)) {
-    failure_ =
-        error{error_code::journal_unwritable, path_, "the disk takes nothing more", "name a file on another disk"};
-  }
-  if (failure_) return tl::make_unexpected(*failure_);
+  TROUPE_TRY(wait_for_room(lock));
   if (closing_) return {};
   const bool was_empty = queue_.empty();
+  const std::size_t before = queue_.size();
   journal_format::append_state(queue_, state);
+  bytes_queued_ += queue_.size() - before;
   if (was_empty || queue_.size() >= limits::journal_queue_bytes_max / 2) more_.notify_one();
+  return {};
+}
+
+expected<void> journal_writer::append(const step_record& step) {
+  TROUPE_TRY(check_words(path_, step.folded.size(), "the metrics' state of a step"));
+  std::unique_lock lock(mutex_);
+  TROUPE_TRY(wait_for_room(lock));
+  if (closing_) return fail(error_code::journal_unwritable, path_, "it is closed", "start a new run");
+  const std::size_t before = queue_.size();
+  journal_format::append_step(queue_, step);
+  bytes_queued_ += queue_.size() - before;
+  const std::uint64_t end = bytes_awaited_ = bytes_queued_;
+  more_.notify_one();
+  const auto is_done = [&] { return failure_ || bytes_written_ >= end; };
+  if (!written_.wait_for(lock, limits::journal_stall_max, is_done)) failure_ = stalled(path_);
+  if (failure_) return tl::make_unexpected(*failure_);
+  return {};
+}
+
+expected<void> journal_writer::wait_for_room(std::unique_lock<std::mutex>& lock) {
+  const auto may_go_on = [this] { return failure_ || closing_ || queue_.size() < limits::journal_queue_bytes_max; };
+  if (!room_.wait_for(lock, limits::journal_stall_max, may_go_on)) failure_ = stalled(path_);
+  if (failure_) return tl::make_unexpected(*failure_);
   return {};
 }
 
@@ -79,7 +107,9 @@ void journal_writer::work() {
   journal_tail tail(file_);
   std::unique_lock lock(mutex_);
   const auto is_asked = [this] { return closing_ || !queue_.empty(); };
-  const auto is_pressed = [this] { return closing_ || queue_.size() >= limits::journal_queue_bytes_max / 2; };
+  const auto is_pressed = [this] {
+    return closing_ || bytes_awaited_ > bytes_written_ || queue_.size() >= limits::journal_queue_bytes_max / 2;
+  };
   for (bool last = false; !last;) {
     const auto next_sync = tail.next_sync();
     next_sync ? static_cast<void>(more_.wait_until(lock, steady::time_point(*next_sync), is_asked))
@@ -88,12 +118,15 @@ void journal_writer::work() {
     if (is_asked()) more_.wait_for(lock, limits::journal_write_interval, is_pressed);
     writing.clear();
     writing.swap(queue_);
+    const std::uint64_t end = bytes_queued_;
     last = closing_;
     lock.unlock();
     room_.notify_all();
     const int reason = tail.put(writing, last, steady_now());
     lock.lock();
     if (reason != 0) return keep_failure(reason);
+    bytes_written_ = end;
+    written_.notify_all();
   }
 }
 
@@ -123,6 +156,7 @@ void journal_writer::keep_failure(int reason) {
                    "make room and go on with --resume, or name a file on another disk"};
   queue_.clear();
   room_.notify_all();
+  written_.notify_all();
 }
 
 }  // namespace troupe

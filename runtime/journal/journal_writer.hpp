@@ -39,6 +39,9 @@ class journal_writer final : public journal_appender {
   /// Waits only while limits::journal_queue_bytes_max wait for the disk, and at most limits::journal_stall_max. Does
   /// nothing after close().
   [[nodiscard]] expected<void> append(const score& state) override;
+  /// Waits until the record is in the file, at most limits::journal_stall_max. What came before it is in the file
+  /// then as well. E0803 after close(), as a decision without its record must not be told.
+  [[nodiscard]] expected<void> append(const step_record& step) override;
   /// In place of ::write, for faults. Before the first append().
   using write_function = std::function<ssize_t(int fd, const void* from, std::size_t size)>;
   void write_with(write_function write);
@@ -60,6 +63,7 @@ class journal_writer final : public journal_appender {
     write_function write_ = ::write;
   };
 
+  expected<void> wait_for_room(std::unique_lock<std::mutex>& lock);
   void work();
   void keep_failure(int reason);
 
@@ -67,7 +71,12 @@ class journal_writer final : public journal_appender {
   std::mutex mutex_;
   std::condition_variable more_;
   std::condition_variable room_;
+  std::condition_variable written_;
   journal_format::bytes queue_;
+  /// Bytes that ever came into the queue, those of them that are in the file, and those that are waited for.
+  std::uint64_t bytes_queued_ = 0;
+  std::uint64_t bytes_written_ = 0;
+  std::uint64_t bytes_awaited_ = 0;
   bool closing_ = false;
   std::optional<error> failure_;
   open_file file_;

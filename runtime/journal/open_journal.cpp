@@ -15,7 +15,6 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/journal/journal_reader.hpp"
-#include "runtime/journal/journal_store.hpp"
 
 namespace troupe {
 namespace {
@@ -113,7 +112,7 @@ expected<std::shared_ptr<journal_writer>> create_journal(const std::string& path
 }
 
 expected<std::shared_ptr<journal_writer>> resume_journal(const std::string& path, const journal_pins& pins,
-                                                         const std::function<expected<void>(const score&)>& on_state) {
+                                                         const journal_listener& listener) {
   // A pipe without a writer would block a plain open for ever.
   unique_fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!file) return errno == ENOENT || errno == ENOTDIR ? missing(path) : journal_unwritable(path, errno);
@@ -123,7 +122,7 @@ expected<std::shared_ptr<journal_writer>> resume_journal(const std::string& path
   }
   TROUPE_TRY(lock(file.get(), path));
   open_store store(file.get(), path);
-  if (auto taken = take_over_journal(store, file.get(), path, pins, on_state); !taken) {
+  if (auto taken = take_over_journal(store, file.get(), path, pins, listener); !taken) {
     return tl::make_unexpected(taken.error());
   }
   return journal_writer::start(std::move(file), path);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "runtime/journal/journal_store.hpp"
 #include "runtime/journal/journal_writer.hpp"
 #include <troupe/error.hpp>
 
@@ -24,11 +24,12 @@ namespace troupe {
 [[nodiscard]] expected<std::shared_ptr<journal_writer>> create_journal(const std::string& path,
                                                                        const journal_pins& pins);
 
-/// Opens and locks a journal, hands out its states in their order, cuts off an incomplete end, and goes on there. A
+/// Opens and locks a journal, hands out its records in their order, cuts off an incomplete end, and goes on there. A
 /// file that was cut within its header is begun anew if it is this run's. Errors: E0804 there is none; E0801 other
-/// pins, all that differ with both values; E0802 damaged; E0803 locked by another process or not writable; what
-/// `on_state` returns.
-[[nodiscard]] expected<std::shared_ptr<journal_writer>> resume_journal(
-    const std::string& path, const journal_pins& pins, const std::function<expected<void>(const score&)>& on_state);
+/// pins, all that differ with both values; E0802 damaged; E0803 locked by another process or not writable; what the
+/// listener returns.
+[[nodiscard]] expected<std::shared_ptr<journal_writer>> resume_journal(const std::string& path,
+                                                                       const journal_pins& pins,
+                                                                       const journal_listener& listener);
 
 }  // namespace troupe

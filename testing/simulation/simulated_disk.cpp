@@ -61,6 +61,19 @@ expected<void> simulated_journal::append(const score& state) {
   return {};
 }
 
+/// Written at once, as its caller would wait for that.
+expected<void> simulated_journal::append(const step_record& step) {
+  if (failure_) return tl::make_unexpected(*failure_);
+  if (is_closed_) return fail(error_code::journal_unwritable, "journal", "it is closed");
+  const bool was_empty = queue_.empty();
+  journal_format::append_step(queue_, step);
+  put(false);
+  const auto next = tail_.next_sync();
+  if (was_empty && next) later_.at(*next, [this] { turn(); });
+  if (failure_) return tl::make_unexpected(*failure_);
+  return {};
+}
+
 void simulated_journal::turn() {
   put(false);
   if (failure_) return;
@@ -96,7 +109,9 @@ expected<std::vector<score>> read_journal(simulated_disk& disk, mutant broken,
   };
   const auto check = broken == mutant::journal_checksums ? journal_format::record_check::none
                                                          : journal_format::record_check::of_checksums;
-  return take_over_journal(disk, file.fd(), journal_name, {}, keep, check).map([&] { return std::move(states); });
+  return take_over_journal(disk, file.fd(), journal_name, {}, {.on_state = keep}, check).map([&] {
+    return std::move(states);
+  });
 }
 
 }  // namespace troupe::simulation

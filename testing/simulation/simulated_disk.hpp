@@ -55,6 +55,7 @@ class simulated_journal final : public journal_appender {
       : tail_(disk, broken != mutant::journal_synced), now_(now), later_(later) {}
 
   [[nodiscard]] expected<void> append(const score& state) override;
+  [[nodiscard]] expected<void> append(const step_record& step) override;
   /// False: a part is not on the disk.
   [[nodiscard]] bool close();
 

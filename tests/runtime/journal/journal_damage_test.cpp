@@ -3,7 +3,6 @@
 // made by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "messages/limits.hpp"
 #include "tests/runtime/journal/journal_support.hpp"
@@ -14,23 +13,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t states = 6;
-
-std::string four_bytes(std::uint32_t value) {
-  std::string text;
-  for (int shift = 0; shift < 32; shift += 8) text += static_cast<char>((value >> shift) & 0xFFU);
-  return text;
-}
-
-std::string checksum(const std::string& content) {
-  return four_bytes(static_cast<std::uint32_t>(
-      ::crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size()))));
-}
-
-/// A record as docs/journal.md describes it, made without our own encoder.
-std::string record(const std::string& payload) {
-  const std::string length = four_bytes(static_cast<std::uint32_t>(payload.size()));
-  return length + checksum(length) + payload + checksum(payload);
-}
 
 /// The head of a record whose payload never comes.
 std::string head_of(std::uint32_t length) {
@@ -163,12 +145,12 @@ TEST_F(damaged_journal, allocates_nothing_for_lengths_that_are_a_lie) {
 }
 
 TEST_F(damaged_journal, with_good_checksums_and_a_wrong_content_is_refused) {
-  expect_damaged(header_ + record(""), "no state");
-  expect_damaged(header_ + record("\1"), "no state");
-  expect_damaged(header_ + record("\3"), "no state");
-  expect_damaged(header_ + record(state_payload(0, 0, 0, "x")), "no state");
-  expect_damaged(header_ + record(state_payload(0, 0, 1, "1234567")), "no state");
-  expect_damaged(header_ + record(state_payload(0, 0, 0x20000000U, "12345678")), "no state");
+  expect_damaged(header_ + record(""), "no state and no step");
+  expect_damaged(header_ + record("\1"), "no state and no step");
+  expect_damaged(header_ + record("\3"), "no state and no step");
+  expect_damaged(header_ + record(state_payload(0, 0, 0, "x")), "no state and no step");
+  expect_damaged(header_ + record(state_payload(0, 0, 1, "1234567")), "no state and no step");
+  expect_damaged(header_ + record(state_payload(0, 0, 0x20000000U, "12345678")), "no state and no step");
   expect_damaged("TROUPE-J" + record(state_payload(0, 0, 0, "")), "no header");
   expect_damaged("TROUPE-J" + record("\1" + four_bytes(0xFFFFFFFFU)), "no header");
   expect_damaged("TROUPE-J" + record("\1" + four_bytes(1) + four_bytes(0xFFFFFFF0U) + "name"), "no header");

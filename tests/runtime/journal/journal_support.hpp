@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <unistd.h>
+#include <zlib.h>
 
 #include "messages/score.hpp"
 #include "runtime/journal/open_journal.hpp"
@@ -52,18 +53,39 @@ inline score sample_state(std::uint64_t index, std::uint32_t sink = 0) {
   return state;
 }
 
+/// Different for every number, with words that need all of their bits. The decision 3 was not applied.
+inline step_record sample_step(std::uint64_t number) {
+  step_record step;
+  step.number = number;
+  step.decision.call = 2 * number;
+  step.decision.step = number > 3 ? number - 1 : number;
+  step.decision.is_applied = number != 3;
+  step.decision.gradient_scale = 1.0 / static_cast<double>(3 + number);
+  step.decision.learning_rate = 0.1 / static_cast<double>(1 + number);
+  step.weight = static_cast<double>(number) + 0.1;
+  step.norm = 1e-300;
+  step.folded = {number, 0x3ff0000000000001ULL + number};
+  return step;
+}
+
 struct resumed {
   expected<void> outcome;
   std::vector<score> states;
+  std::vector<step_record> steps = {};
 };
 
 /// Resumes, and closes again.
 inline resumed resume_all(const std::string& path, const journal_pins& pins = sample_pins) {
   resumed all;
-  const auto opened = resume_journal(path, pins, [&](const score& state) {
+  const auto on_state = [&](const score& state) {
     all.states.push_back(state);
     return expected<void>{};
-  });
+  };
+  const auto on_step = [&](const step_record& step) {
+    all.steps.push_back(step);
+    return expected<void>{};
+  };
+  const auto opened = resume_journal(path, pins, {on_state, on_step});
   all.outcome = opened ? (*opened)->close() : expected<void>(tl::make_unexpected(opened.error()));
   return all;
 }
@@ -87,6 +109,23 @@ inline std::string sample_journal(const std::string& path, std::uint64_t states)
   for (std::uint64_t i = 0; made && i < states; ++i) static_cast<void>((*made)->append(sample_state(i)));
   if (made) static_cast<void>((*made)->close());
   return content_of(path);
+}
+
+inline std::string four_bytes(std::uint32_t value) {
+  std::string text;
+  for (int shift = 0; shift < 32; shift += 8) text += static_cast<char>((value >> shift) & 0xFFU);
+  return text;
+}
+
+inline std::string checksum(const std::string& content) {
+  return four_bytes(static_cast<std::uint32_t>(
+      ::crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size()))));
+}
+
+/// A record as docs/journal.md describes it, made without our own encoder.
+inline std::string record(const std::string& payload) {
+  const std::string length = four_bytes(static_cast<std::uint32_t>(payload.size()));
+  return length + checksum(length) + payload + checksum(payload);
 }
 
 }  // namespace troupe::testing

@@ -28,10 +28,10 @@ TEST(journal, gives_back_what_was_appended_and_goes_on_behind_it) {
   const journal_directory directory;
   sample_journal(directory.file(), 5);
   std::vector<score> seen;
-  const auto opened = resume_journal(directory.file(), sample_pins, [&](const score& state) {
-    seen.push_back(state);
-    return expected<void>{};
-  });
+  const auto opened = resume_journal(directory.file(), sample_pins, {.on_state = [&](const score& state) {
+                                       seen.push_back(state);
+                                       return expected<void>{};
+                                     }});
   ASSERT_TRUE(opened) << to_string(opened.error());
   EXPECT_EQ(seen.size(), 5U);
   ASSERT_TRUE((*opened)->append(sample_state(5)));
@@ -129,7 +129,8 @@ TEST(journal, serves_one_process_at_a_time) {
   expect_error(resume_all(directory.file()).outcome, error_code::journal_unwritable, "another process");
   EXPECT_EQ(content_of(directory.file()), before);
   other.reset();
-  const auto opened = resume_journal(directory.file(), sample_pins, [](const score&) { return expected<void>{}; });
+  const auto opened =
+      resume_journal(directory.file(), sample_pins, {.on_state = [](const score&) { return expected<void>{}; }});
   ASSERT_TRUE(opened);
   other.reset(::open(directory.file().c_str(), O_RDONLY | O_CLOEXEC));
   EXPECT_NE(::flock(other.get(), LOCK_EX | LOCK_NB), 0);
@@ -140,10 +141,11 @@ TEST(journal, serves_one_process_at_a_time) {
 TEST(journal, hands_on_what_its_reader_refuses) {
   const journal_directory directory;
   const std::string before = sample_journal(directory.file(), 3);
-  const auto opened = resume_journal(directory.file(), sample_pins, [](const score& state) -> expected<void> {
-    if (state.id.index < 2) return {};
-    return fail(error_code::journal_damaged, "here", "not mine");
-  });
+  const auto opened =
+      resume_journal(directory.file(), sample_pins, {.on_state = [](const score& state) -> expected<void> {
+                       if (state.id.index < 2) return {};
+                       return fail(error_code::journal_damaged, "here", "not mine");
+                     }});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().cause, "not mine");
   EXPECT_EQ(content_of(directory.file()), before);
