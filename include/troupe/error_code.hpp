@@ -99,6 +99,7 @@ enum class error_code : std::uint16_t {
   node_lost = 618,
   gradient_not_finite = 619,
   training_state_lost = 620,
+  replicas_differ = 621,
 
   wire_too_large = 701,
   wire_malformed = 702,

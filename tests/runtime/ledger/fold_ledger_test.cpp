@@ -7,28 +7,14 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/runtime/ledger/ledger_support.hpp"
+
 namespace troupe {
 namespace {
 
 using ::testing::ElementsAre;
-
-struct recording_fold final : call_fold {
-  std::vector<std::uint64_t> seen;
-  std::optional<std::uint64_t> fails_at;
-  [[nodiscard]] expected<void> fold(const score& next) override {
-    if (fails_at == next.id.index) return fail(error_code::metric_failed, "test", "asked to fail");
-    seen.push_back(next.id.index);
-    return {};
-  }
-};
-
-score score_of(call_number call, std::uint64_t index, std::uint32_t sink = 0) {
-  score s;
-  s.id = {call, index};
-  s.sink = sink;
-  s.samples = 10;
-  return s;
-}
+using testing::recording_fold;
+using testing::score_of;
 
 class ledger_test : public ::testing::Test {
  protected:
@@ -263,91 +249,6 @@ TEST(ledger_sinks, a_fold_that_fails_at_one_of_them_ends_the_call_for_all) {
   EXPECT_TRUE(ended->cancelled);
   EXPECT_TRUE(ended->cause);
   EXPECT_THAT(next->seen, ElementsAre(0)) << "what was held of the next call waits for nothing more";
-}
-
-TEST(ledger_steps, a_step_is_folded_as_any_call_and_ends_with_its_commit) {
-  fold_ledger ledger{{.sinks = 2, .window = 10}};
-  const auto a = std::make_shared<recording_fold>();
-  const auto b = std::make_shared<recording_fold>();
-  const auto next = std::make_shared<recording_fold>();
-  ledger.begin(0, {a, b}, {}, call_end::when_committed);
-  ledger.begin(1, {next, std::make_shared<recording_fold>()});
-  EXPECT_EQ(ledger.fold(score_of(0, 1)), fold_ledger::verdict::held);
-  EXPECT_EQ(ledger.fold(score_of(0, 0)), fold_ledger::verdict::folded);
-  EXPECT_EQ(ledger.fold(score_of(0, 0, 1)), fold_ledger::verdict::folded);
-  EXPECT_EQ(ledger.fold(score_of(0, 1)), fold_ledger::verdict::duplicate);
-  EXPECT_EQ(ledger.low_water(), (micro_batch_id{0, 0}));
-  ledger.close({0, 2});
-  EXPECT_FALSE(ledger.is_folded(0)) << "one sink lacks a score";
-  EXPECT_EQ(ledger.fold(score_of(0, 1, 1)), fold_ledger::verdict::folded);
-  EXPECT_TRUE(ledger.is_folded(0));
-  // The step may be done again from its start, and what comes of a later call waits.
-  EXPECT_EQ(ledger.fold(score_of(0, 0)), fold_ledger::verdict::duplicate);
-  EXPECT_EQ(ledger.fold(score_of(1, 0)), fold_ledger::verdict::held);
-  EXPECT_EQ(ledger.low_water(), (micro_batch_id{0, 0}));
-  EXPECT_FALSE(ledger.take_ended());
-  EXPECT_EQ(ledger.tally(0)->folded, 2U);
-
-  ledger.commit(0);
-  EXPECT_THAT(a->seen, ElementsAre(0, 1));
-  EXPECT_THAT(next->seen, ElementsAre(0));
-  EXPECT_EQ(ledger.low_water(), (micro_batch_id{1, 0})) << "of the least sink";
-  const auto ended = ledger.take_ended();
-  ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->folded, 2U);
-  EXPECT_EQ(ended->samples, 20U);
-  EXPECT_FALSE(ledger.is_folded(0)) << "it has ended";
-  ledger.commit(0);
-  EXPECT_FALSE(ledger.take_ended());
-}
-
-TEST(ledger_steps, a_cancelled_step_ends_without_a_commit) {
-  fold_ledger ledger{{.sinks = 1, .window = 10}};
-  const auto failing = std::make_shared<recording_fold>();
-  failing->fails_at = 0;
-  ledger.begin(0, {std::make_shared<recording_fold>()}, {}, call_end::when_committed);
-  ledger.begin(1, {failing}, {}, call_end::when_committed);
-  ledger.begin(2, {std::make_shared<recording_fold>()}, {}, call_end::when_committed);
-  ledger.fold(score_of(0, 0));
-  ledger.close({0, 1});
-  ledger.cancel(0);
-  EXPECT_FALSE(ledger.is_folded(0));
-  EXPECT_TRUE(ledger.take_ended()->cancelled);
-  EXPECT_EQ(ledger.low_water(), (micro_batch_id{1, 0}));
-  ledger.commit(0);
-
-  ledger.fold(score_of(1, 0));
-  EXPECT_TRUE(ledger.take_ended()->cause) << "a fold that fails cancels a step as well";
-  EXPECT_EQ(ledger.low_water(), (micro_batch_id{2, 0}));
-  ledger.fold(score_of(2, 0));
-  const auto given_up = ledger.abandon(2);
-  ASSERT_TRUE(given_up);
-  EXPECT_TRUE(given_up->cancelled);
-  EXPECT_EQ(given_up->folded, 1U);
-  EXPECT_EQ(ledger.low_water(), (micro_batch_id{3, 0}));
-}
-
-TEST(ledger_steps, a_step_that_an_earlier_run_began_is_done_from_its_first_micro_batch) {
-  fold_ledger ledger{{.sinks = 1, .window = 10}};
-  const auto fold = std::make_shared<recording_fold>();
-  ledger.begin(0, {fold}, {.folded = {2}, .samples = 20}, call_end::when_committed);
-  EXPECT_EQ(ledger.low_water(), (micro_batch_id{0, 0}));
-  EXPECT_EQ(ledger.fold(score_of(0, 1)), fold_ledger::verdict::duplicate);
-  EXPECT_EQ(ledger.fold(score_of(0, 2)), fold_ledger::verdict::folded);
-  ledger.close({0, 3});
-  ledger.commit(0);
-  EXPECT_THAT(fold->seen, ElementsAre(2));
-  EXPECT_EQ(ledger.take_ended()->samples, 30U);
-}
-
-TEST(ledger_steps, an_empty_step_waits_for_its_commit_as_well) {
-  fold_ledger ledger{{.sinks = 1, .window = 10}};
-  ledger.begin(0, {std::make_shared<recording_fold>()}, {}, call_end::when_committed);
-  ledger.close({0, 0});
-  EXPECT_TRUE(ledger.is_folded(0));
-  EXPECT_FALSE(ledger.take_ended());
-  ledger.commit(0);
-  EXPECT_EQ(ledger.take_ended()->folded, 0U);
 }
 
 TEST(ledger_sinks, low_water_is_the_least_of_them) {
