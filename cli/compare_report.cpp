@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "messages/printable.hpp"
+#include "runtime/json/json_number.hpp"
 #include "runtime/report/text_table.hpp"
 
 namespace troupe::cli {
@@ -76,23 +77,17 @@ std::string differences_text(const compare_request& asked, const comparison& mad
                      asked.seed, table.text(width));
 }
 
-json number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
 json difference_json(const metric_difference& each) {
-  json one = {{"metric", each.metric}, {"difference", number(each.difference)}, {"interval", nullptr}};
+  json one = {{"metric", each.metric}, {"difference", json_number(each.difference)}, {"interval", nullptr}};
   if (each.interval) {
-    one["interval"] = {{"low", number(each.interval->low)},
-                       {"high", number(each.interval->high)},
-                       {"standard_error", number(each.interval->standard_error)}};
+    one["interval"] = {{"low", json_number(each.interval->low)},
+                       {"high", json_number(each.interval->high)},
+                       {"standard_error", json_number(each.interval->standard_error)}};
   }
   one["mcnemar"] = nullptr;
   if (each.test) {
     one["mcnemar"] = {
-        {"only_first", each.test->only_first}, {"only_this", each.test->only_this}, {"p", number(each.test->p)}};
+        {"only_first", each.test->only_first}, {"only_this", each.test->only_this}, {"p", json_number(each.test->p)}};
   }
   return one;
 }

@@ -12,8 +12,6 @@ namespace troupe::cli {
 namespace {
 
 constexpr int schema_version = 1;
-/// What stands before the name of a metric in the name of its scalar.
-constexpr std::string_view prefix = "eval/";
 
 std::string short_number(double value) {
   return fmt::format("{:.6g}", value);
@@ -21,9 +19,10 @@ std::string short_number(double value) {
 
 /// The first number of each metric.
 std::vector<scalar> values_of(const watch_row& row) {
-  std::vector<scalar> values = row.problem ? std::vector<scalar>() : scalars_in(row.metrics);
-  std::erase_if(values, [](const scalar& each) { return each.name.find('/', prefix.size()) != std::string::npos; });
-  for (scalar& each : values) each.name.erase(0, prefix.size());
+  std::vector<scalar> values;
+  for (const auto& [metric, fields] : row.metrics.items()) {
+    if (const auto value = monitored_value{metric}.of(row.metrics)) values.push_back({metric, *value});
+  }
   return values;
 }
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/json/json_number.hpp"
 #include "runtime/metric/squad_spans.hpp"
 #include "runtime/question_answering/final_answers.hpp"
 
@@ -16,19 +17,13 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// JSON has no NaN and no infinities.
-json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-}
-
 json candidates_json(const final_answer& answer) {
   json list = json::array();
   for (const answer_candidate& each : answer.candidates) {
     list.push_back({{"text", each.text},
-                    {"probability", number(each.probability)},
-                    {"start_logit", number(static_cast<double>(each.start_logit))},
-                    {"end_logit", number(static_cast<double>(each.end_logit))}});
+                    {"probability", json_number(each.probability)},
+                    {"start_logit", json_number(static_cast<double>(each.start_logit))},
+                    {"end_logit", json_number(static_cast<double>(each.end_logit))}});
   }
   return list;
 }
@@ -51,7 +46,7 @@ class squad_metric final : public squad_spans {
     for_each_answer(rows_of(total.rows), [&](const squad_question& question, const final_answer& answer) {
       answers[question.id] = answer.text;
       if (with_candidates) candidates[question.id] = candidates_json(answer);
-      if (answer.null_difference) null_odds[question.id] = number(static_cast<double>(*answer.null_difference));
+      if (answer.null_difference) null_odds[question.id] = json_number(static_cast<double>(*answer.null_difference));
     });
     std::vector<prediction_document> made = {{"", document(answers)}};
     if (with_candidates) made.push_back({"nbest", document(candidates)});

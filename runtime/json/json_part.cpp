@@ -4,6 +4,7 @@
 
 #include "messages/file_fixes.hpp"
 #include "messages/try.hpp"
+#include "runtime/json/json_number.hpp"
 
 namespace troupe {
 
@@ -64,10 +65,7 @@ expected<std::int64_t> json_part::integer() const {
 }
 
 expected<double> json_part::real() const {
-  if (value_->is_number()) return value_->get<double>();
-  if (*value_ == "Infinity") return std::numeric_limits<double>::infinity();
-  if (*value_ == "-Infinity") return -std::numeric_limits<double>::infinity();
-  if (*value_ == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (const auto number = number_in_json(*value_)) return *number;
   return wrong("is no number");
 }
 

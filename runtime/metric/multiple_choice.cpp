@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "messages/try.hpp"
+#include "runtime/json/number_text.hpp"
 #include "runtime/metric/choice_scores.hpp"
-#include "runtime/metric/json_number.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include <troupe/metric_of.hpp>
 
@@ -25,7 +25,8 @@ std::string line_of(const question_answer& answer) {
   line.append(", \"prediction_bytes\": ").append(std::to_string(answer.best_per_byte));
   line.append(", \"log_likelihoods\": [");
   for (const double each : answer.log_likelihoods) {
-    line.append(line.back() == '[' ? "" : ", ").append(json_number(each));
+    if (line.back() != '[') line += ", ";
+    append_json_number(line, each);
   }
   return line + "]}";
 }

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "runtime/metric/json_number.hpp"
+#include "runtime/json/number_text.hpp"
 #include "runtime/metric/metric_table.hpp"
 #include "runtime/metric/paired_numbers.hpp"
 #include "runtime/metric/sentence_pairs.hpp"
@@ -21,8 +21,9 @@ class sentence_similarity_metric final : public metric {
     std::string lines;
     for (const sentence_pair& each : sentence_pairs().add(total.rows)) {
       lines.append(lines.empty() ? "{\"pair\": " : ",\n{\"pair\": ").append(std::to_string(each.pair));
-      if (!std::isnan(each.score)) lines.append(", \"score\": ").append(json_number(static_cast<float>(each.score)));
-      lines.append(", \"cosine\": ").append(json_number(each.cosine)).append("}");
+      if (!std::isnan(each.score)) append_json_number(lines += ", \"score\": ", static_cast<float>(each.score));
+      append_json_number(lines += ", \"cosine\": ", each.cosine);
+      lines += '}';
     }
     return {{.suffix = "", .content = "[\n" + lines + "\n]\n"}};
   }

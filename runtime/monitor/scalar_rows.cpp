@@ -1,18 +1,18 @@
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "messages/try.hpp"
+#include "runtime/json/json_number.hpp"
 #include "runtime/json/json_text.hpp"
 #include "runtime/monitor/scalar_targets.hpp"
 #include "runtime/monitor/written_scalars.hpp"
 #include "runtime/os/input_file.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"
+#include "runtime/suggest/read_text.hpp"
 
 namespace troupe {
 namespace {
@@ -33,10 +33,8 @@ struct row_form {
 };
 
 std::optional<std::uint64_t> step_of(std::string_view text) {
-  std::int64_t step = -1;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), step);
-  if (problem != std::errc() || end != text.data() + text.size() || step < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(step);
+  const auto step = number_in<std::int64_t>(text);
+  return step && *step >= 0 ? std::optional<std::uint64_t>(*step) : std::nullopt;
 }
 
 /// As RFC 4180 has it.
@@ -100,15 +98,9 @@ bool read_jsonl(std::string_view line, written_scalars& into) {
   return true;
 }
 
-nlohmann::ordered_json json_of(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
 std::string write_jsonl(double wall_time, std::uint64_t step, const std::vector<scalar>& scalars) {
   nlohmann::ordered_json row = {{"wall_time", wall_time}, {"step", step}};
-  for (const scalar& each : scalars) row[each.name] = json_of(each.value);
+  for (const scalar& each : scalars) row[each.name] = json_number(each.value);
   return row.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

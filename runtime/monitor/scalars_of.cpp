@@ -1,3 +1,4 @@
+#include "runtime/monitor/scalar_name.hpp"
 #include <troupe/result.hpp>
 #include <troupe/scalars.hpp>
 
@@ -6,14 +7,10 @@ namespace {
 
 void add(const std::vector<metric_value>& metrics, const std::string& prefix, std::vector<scalar>& to) {
   for (const metric_value& metric : metrics) {
-    bool is_first = true;
     for (const metric_value::field& field : metric.fields) {
-      const bool is_taken = !field.is_list && (is_first || (!field.is_count && field.name != "sum"));
-      if (is_taken) {
-        const std::string name = prefix + metric.name;
-        to.push_back({is_first ? name : name + "/" + field.name, metric.value(field.name)});
-      }
-      is_first = false;
+      const bool is_first = &field == &metric.fields.front();
+      const std::string name = scalar_name(prefix + metric.name, field.name, is_first, field.is_count);
+      if (!field.is_list && !name.empty()) to.push_back({name, metric.value(field.name)});
     }
   }
 }

@@ -1,28 +1,14 @@
 #include "runtime/predictions/json_values.hpp"
 
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <type_traits>
+#include "runtime/json/number_text.hpp"
 
 namespace troupe {
 namespace {
 
-template <class Number>
-void append_number(std::string& line, Number value) {
-  if constexpr (std::is_floating_point_v<Number>) {
-    if (std::isnan(value)) return void(line += "\"NaN\"");
-    if (std::isinf(value)) return void(line += value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
-  }
-  std::array<char, 32> text{};
-  const auto written = std::to_chars(text.data(), text.data() + text.size(), value);
-  line.append(text.data(), written.ptr);
-}
-
 /// Appends what stands from `at` on, in dimensions `sizes`, and moves `at` behind it.
 template <class Stored, class Written>
 void append_block(std::string& line, at::IntArrayRef sizes, const Stored*& at) {
-  if (sizes.empty()) return append_number(line, static_cast<Written>(*at++));
+  if (sizes.empty()) return append_json_number(line, static_cast<Written>(*at++));
   line += '[';
   for (std::int64_t i = 0; i < sizes.front(); ++i) {
     if (i > 0) line += ',';

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/json/json_number.hpp"
 #include "runtime/report/option_json.hpp"
 #include <troupe/result.hpp>
 
@@ -17,10 +18,10 @@ constexpr int schema_version = 2;
 class number_writer {
  public:
   json operator()(double value, const std::string& name) {
-    if (std::isfinite(value)) return value;
-    const char* text = std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-    warnings_.push_back(fmt::format("{} is {}; JSON has no such number, it is written as a string", name, text));
-    return text;
+    if (const char* word = word_for_number(value)) {
+      warnings_.push_back(fmt::format("{} is {}; JSON has no such number, it is written as a string", name, word));
+    }
+    return json_number(value);
   }
   [[nodiscard]] std::vector<std::string> take_warnings() { return std::move(warnings_); }
 

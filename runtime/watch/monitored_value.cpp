@@ -2,29 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/json/json_number.hpp"
+#include "runtime/monitor/scalar_name.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
-namespace {
-
-/// Numbers, and the words that stand for those that JSON does not have.
-std::optional<double> number_of(const nlohmann::ordered_json& value) {
-  if (value.is_number()) return value.get<double>();
-  if (value == "NaN") return std::nan("");
-  if (value == "Infinity") return std::numeric_limits<double>::infinity();
-  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return std::nullopt;
-}
-
-}  // namespace
 
 expected<monitored_value> monitored_value::read(const std::string& text, const std::vector<std::string>& metrics) {
   if (std::ranges::find(metrics, text) != metrics.end()) return monitored_value{text};
@@ -40,11 +29,11 @@ expected<double> monitored_value::of(const nlohmann::ordered_json& metrics) cons
   const auto found = metrics.find(metric);
   const bool is_there = found != metrics.end() && found->is_object() && !found->empty();
   if (is_there && field.empty()) {
-    if (const auto number = number_of(found->front())) return *number;
+    if (const auto number = number_in_json(found->front())) return *number;
   }
   if (is_there) {
     for (const auto& [name, value] : found->items()) {
-      const auto number = number_of(value);
+      const auto number = number_in_json(value);
       if (number && name == field) return *number;
       if (number) fields.push_back(metric + "." + name);
     }
@@ -66,10 +55,10 @@ std::vector<scalar> scalars_in(const nlohmann::ordered_json& metrics) {
   for (const auto& [metric, fields] : metrics.items()) {
     bool is_first = true;
     for (const auto& [field, value] : fields.items()) {
-      const auto number = number_of(value);
-      const bool is_taken = number && (is_first || (!value.is_number_integer() && field != "sum"));
-      if (is_taken) made.push_back({is_first ? "eval/" + metric : "eval/" + metric + "/" + field, *number});
-      is_first = false;
+      const auto number = number_in_json(value);
+      const bool is_count = value.is_number_integer();
+      const std::string name = scalar_name("eval/" + metric, field, std::exchange(is_first, false), is_count);
+      if (number && !name.empty()) made.push_back({name, *number});
     }
   }
   return made;
