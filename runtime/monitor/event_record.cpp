@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "runtime/os/crc32c.hpp"
+#include "runtime/os/protobuf_fields.hpp"
 
 namespace troupe {
 namespace {
@@ -46,54 +47,14 @@ std::string event_at(double wall_time) {
   return event;
 }
 
-std::optional<std::uint64_t> take_varint(std::string_view& from) {
-  std::uint64_t number = 0;
-  for (std::uint32_t shift = 0; shift < 64; shift += 7) {
-    if (from.empty()) return std::nullopt;
-    const auto byte = static_cast<std::uint8_t>(from.front());
-    from.remove_prefix(1);
-    number |= std::uint64_t{byte & 0x7fU} << shift;
-    if (byte < 0x80) return number;
-  }
-  return std::nullopt;
-}
-
-struct wire_field {
-  std::uint64_t number = 0;
-  std::uint64_t type = 0;
-  std::uint64_t varint = 0;
-  /// The others.
-  std::string_view bytes;
-};
-
-std::optional<wire_field> take_field(std::string_view& from) {
-  const auto key = take_varint(from);
-  if (!key) return std::nullopt;
-  wire_field field{.number = *key >> 3, .type = *key & 7};
-  std::optional<std::uint64_t> size;
-  if (field.type == varint) {
-    const auto value = take_varint(from);
-    if (!value) return std::nullopt;
-    field.varint = *value;
-    return field;
-  }
-  if (field.type == eight_bytes) size = 8;
-  if (field.type == four_bytes) size = 4;
-  if (field.type == length_delimited) size = take_varint(from);
-  if (!size || *size > from.size()) return std::nullopt;
-  field.bytes = from.substr(0, *size);
-  from.remove_prefix(*size);
-  return field;
-}
-
 /// Calls `each` for the fields of a message; false where it is none.
 template <class Each>
 bool for_fields(std::string_view message, const Each& each) {
-  while (!message.empty()) {
-    const auto field = take_field(message);
-    if (!field || !each(*field)) return false;
+  protobuf_fields fields(message);
+  while (const auto found = fields.next()) {
+    if (!each(*found)) return false;
   }
-  return true;
+  return !fields.is_wrong();
 }
 
 }  // namespace
@@ -154,15 +115,15 @@ std::optional<std::string> next_record(std::istream& file) {
 
 std::optional<event_names> names_in_event(std::string_view data) {
   event_names found;
-  const auto take_tag = [&](const wire_field& of_value) {
+  const auto take_tag = [&](const protobuf_field& of_value) {
     if (of_value.number == 1) found.names.emplace_back(of_value.bytes);
     return true;
   };
-  const auto take_value = [&](const wire_field& of_summary) {
+  const auto take_value = [&](const protobuf_field& of_summary) {
     return of_summary.number != 1 || for_fields(of_summary.bytes, take_tag);
   };
-  const bool is_event = for_fields(data, [&](const wire_field& of_event) {
-    if (of_event.number == 2) found.step = of_event.varint;
+  const bool is_event = for_fields(data, [&](const protobuf_field& of_event) {
+    if (of_event.number == 2) found.step = of_event.value;
     return of_event.number != 5 || for_fields(of_event.bytes, take_value);
   });
   return is_event ? std::optional(std::move(found)) : std::nullopt;

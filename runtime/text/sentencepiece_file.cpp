@@ -1,83 +1,15 @@
 #include "runtime/text/sentencepiece_file.hpp"
 
 #include <cstring>
-#include <optional>
 
 #include "messages/file_fixes.hpp"
 #include "messages/try.hpp"
+#include "runtime/os/protobuf_fields.hpp"
 #include "runtime/text/tokenizer_file.hpp"
 #include "runtime/text/utf8.hpp"
 
 namespace troupe {
 namespace {
-
-/// A field of a protobuf message: a number, or bytes.
-struct field {
-  std::uint64_t number = 0;
-  std::uint64_t value = 0;
-  std::string_view bytes = {};
-};
-
-/// Reads the fields of a message (protobuf's wire format); nothing and `is_wrong` where it is none.
-class message_reader {
- public:
-  explicit message_reader(std::string_view bytes) : rest_(bytes) {}
-
-  std::optional<field> next() {
-    if (rest_.empty()) return std::nullopt;
-    field found;
-    const std::uint64_t key = varint();
-    found.number = key >> 3;
-    switch (key & 7) {
-      case 0:
-        found.value = varint();
-        break;
-      case 1:
-        found.bytes = take(8);
-        break;
-      case 2:
-        found.bytes = take(varint());
-        break;
-      case 5:
-        found.bytes = take(4);
-        break;
-      default:
-        is_wrong_ = true;
-    }
-    if (is_wrong_ || found.number == 0) {
-      is_wrong_ = true;
-      return std::nullopt;
-    }
-    return found;
-  }
-  [[nodiscard]] bool is_wrong() const noexcept { return is_wrong_; }
-
- private:
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      const std::string_view byte = take(1);
-      if (byte.empty()) return 0;
-      const auto bits = static_cast<unsigned char>(byte.front());
-      value |= static_cast<std::uint64_t>(bits & 0x7F) << shift;
-      if (bits < 0x80) return value;
-    }
-    is_wrong_ = true;
-    return 0;
-  }
-  std::string_view take(std::uint64_t count) {
-    if (is_wrong_ || count > rest_.size()) {
-      is_wrong_ = true;
-      return {};
-    }
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return taken;
-  }
-
-  std::string_view rest_;
-  bool is_wrong_ = false;
-};
 
 /// An int32 stands as 64 bits with its sign.
 std::int64_t whole(std::uint64_t value) {
@@ -85,7 +17,7 @@ std::int64_t whole(std::uint64_t value) {
 }
 
 bool read_piece(std::string_view bytes, sentencepiece_file& to) {
-  message_reader fields(bytes);
+  protobuf_fields fields(bytes);
   sentencepiece_file::piece piece;
   while (const auto found = fields.next()) {
     if (found->number == 1) piece.text = found->bytes;
@@ -100,7 +32,7 @@ bool read_piece(std::string_view bytes, sentencepiece_file& to) {
 }
 
 bool read_trainer(std::string_view bytes, sentencepiece_file& to) {
-  message_reader fields(bytes);
+  protobuf_fields fields(bytes);
   while (const auto found = fields.next()) {
     switch (found->number) {
       case 3:
@@ -129,7 +61,7 @@ bool read_trainer(std::string_view bytes, sentencepiece_file& to) {
 }
 
 bool read_normalizer_spec(std::string_view bytes, sentencepiece_file& to) {
-  message_reader fields(bytes);
+  protobuf_fields fields(bytes);
   while (const auto found = fields.next()) {
     switch (found->number) {
       case 2:
@@ -155,7 +87,7 @@ bool read_normalizer_spec(std::string_view bytes, sentencepiece_file& to) {
 
 expected<sentencepiece_file> parse_sentencepiece(std::string_view bytes, const std::string& where) {
   sentencepiece_file made;
-  message_reader fields(bytes);
+  protobuf_fields fields(bytes);
   bool is_right = true;
   while (const auto found = is_right ? fields.next() : std::nullopt) {
     if (made.pieces.size() >= tokens_max) {
