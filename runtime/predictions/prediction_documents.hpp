@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/os/file_replacement.hpp"
+#include "runtime/predictions/prediction_output.hpp"
 #include <troupe/error.hpp>
 #include <troupe/metric.hpp>
 
@@ -27,7 +27,7 @@ class prediction_documents {
   std::string file_;
   metric_ptr metric_;
   bool with_candidates_;
-  file_replacement main_;
+  prediction_output main_;
 };
 
 }  // namespace troupe

@@ -1,43 +1,28 @@
-#include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "messages/try.hpp"
-#include "runtime/os/file_replacement.hpp"
 #include "runtime/predictions/array_rows.hpp"
+#include "runtime/predictions/prediction_output.hpp"
 #include "runtime/predictions/prediction_rows.hpp"
-#include "runtime/predictions/unwritable.hpp"
 
 namespace troupe {
 namespace {
 
 class prediction_file : public row_writer {
  public:
-  explicit prediction_file(std::string path) : path_(std::move(path)), file_(path_) {}
+  explicit prediction_file(std::string path) : file_(std::move(path)) {}
 
-  /// A directory could not be replaced at the end.
-  [[nodiscard]] expected<void> open() {
-    if (std::error_code none; std::filesystem::is_directory(path_, none)) return told(EISDIR);
-    return told(file_.open());
-  }
-  [[nodiscard]] expected<void> finish() override { return told(file_.publish()); }
+  [[nodiscard]] expected<void> open() { return file_.open(); }
+  [[nodiscard]] expected<void> finish() override { return file_.publish(); }
 
  protected:
   [[nodiscard]] expected<void> write(std::span<const std::byte> bytes) {
-    return told(file_.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  }
-  [[nodiscard]] expected<void> write_text(const std::string& text) { return told(file_.write(text)); }
-  [[nodiscard]] expected<void> write_at_begin(const std::string& text) { return told(file_.write_at_begin(text)); }
-
- private:
-  [[nodiscard]] expected<void> told(int reason) const {
-    return reason == 0 ? expected<void>{} : expected<void>(predictions_unwritable(path_, reason));
+    return file_.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 
-  std::string path_;
-  file_replacement file_;
+  prediction_output file_;
 };
 
 class line_file final : public prediction_file {
@@ -61,7 +46,7 @@ class array_file final : public prediction_file {
       descr_ = part->descr;
       shape_ = part->shape;
       shape_.front() = 0;
-      TROUPE_TRY(write_text(npy_header_text(descr_, shape_)));
+      TROUPE_TRY(file_.write(npy_header_text(descr_, shape_)));
     }
     TROUPE_TRY(check(id, *part));
     shape_.front() += part->shape.front();
@@ -70,9 +55,9 @@ class array_file final : public prediction_file {
 
   [[nodiscard]] expected<void> finish() override {
     if (descr_.empty()) {
-      TROUPE_TRY(write_text(npy_header_text("<i8", {0})));
+      TROUPE_TRY(file_.write(npy_header_text("<i8", {0})));
     } else {
-      TROUPE_TRY(write_at_begin(npy_header_text(descr_, shape_)));
+      TROUPE_TRY(file_.write_at_begin(npy_header_text(descr_, shape_)));
     }
     return prediction_file::finish();
   }
