@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "messages/try.hpp"
 #include "runtime/data/csv_reader.hpp"
@@ -36,6 +38,8 @@ class csv_table final : public table_source {
   byte_region_ptr region_;
   csv_form form_;
   std::vector<std::string> columns_;
+  /// By name, which columns_ keeps; of columns without one the first.
+  std::unordered_map<std::string_view, std::size_t> places_;
   table_marks marks_;
 };
 
@@ -83,6 +87,7 @@ expected<void> csv_table::scan() {
     TROUPE_TRY(check_cells(row));
     marks_.add(row.begin);
   }
+  for (std::size_t i = 0; i < columns_.size(); ++i) places_.emplace(columns_[i], i);
   if (marks_.rows() > 0) return {};
   return fail(
       error_code::data_empty, path_, columns_.empty() ? "has no row" : "has a header and no row behind it",
@@ -92,12 +97,12 @@ expected<void> csv_table::scan() {
 expected<std::vector<std::size_t>> csv_table::places_of(std::span<const std::string> columns) const {
   std::vector<std::size_t> places;
   for (const std::string& name : columns) {
-    const auto found = std::ranges::find(columns_, name);
-    if (found == columns_.end()) {
+    const auto found = places_.find(name);
+    if (found == places_.end()) {
       return fail(error_code::data_missing, path_, "there is no column \"" + shown_cell(name) + "\"",
                   suggest_fix(name, columns_));
     }
-    places.push_back(static_cast<std::size_t>(found - columns_.begin()));
+    places.push_back(found->second);
   }
   return places;
 }

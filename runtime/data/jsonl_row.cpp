@@ -1,7 +1,5 @@
 #include "runtime/data/jsonl_row.hpp"
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 namespace troupe {
@@ -13,7 +11,7 @@ using nlohmann::json;
 /// Gets the events of a parser, so that no document is built and depth costs no stack.
 class row_events {
  public:
-  row_events(std::span<const std::string> wanted, std::vector<table_cell>* cells, std::vector<std::string>* keys)
+  row_events(const key_places& wanted, std::vector<table_cell>* cells, std::vector<std::string>* keys)
       : wanted_(wanted), cells_(cells), keys_(keys) {}
 
   std::optional<jsonl_problem> problem;
@@ -57,7 +55,7 @@ class row_events {
 
  private:
   [[nodiscard]] bool captures() const { return !brackets_.empty(); }
-  [[nodiscard]] bool is_wanted() const { return std::find(wanted_.begin(), wanted_.end(), path_) != wanted_.end(); }
+  [[nodiscard]] bool is_wanted() const { return wanted_.contains(path_); }
   bool refuse(std::string cause, std::string fix) {
     if (!problem) problem = jsonl_problem{std::move(cause), std::move(fix), path_};
     return false;
@@ -86,9 +84,9 @@ class row_events {
       keys_->push_back(path_);
       return true;
     }
-    const auto found = std::find(wanted_.begin(), wanted_.end(), path_);
+    const auto found = wanted_.find(path_);
     if (found == wanted_.end()) return true;
-    const auto place = static_cast<std::size_t>(found - wanted_.begin());
+    const std::size_t place = found->second;
     if (seen_.size() < wanted_.size()) seen_.resize(wanted_.size());
     if (seen_[place]) return refuse("has this key twice", "give each key once");
     seen_[place] = true;
@@ -133,7 +131,7 @@ class row_events {
     return true;
   }
 
-  std::span<const std::string> wanted_;
+  const key_places& wanted_;
   std::vector<table_cell>* cells_;
   std::vector<std::string>* keys_;
   std::vector<bool> seen_;
@@ -156,7 +154,7 @@ std::optional<jsonl_problem> parse(std::string_view line, row_events& events) {
 
 }  // namespace
 
-std::optional<jsonl_problem> read_jsonl_row(std::string_view line, std::span<const std::string> wanted,
+std::optional<jsonl_problem> read_jsonl_row(std::string_view line, const key_places& wanted,
                                             std::vector<table_cell>& into) {
   into.assign(wanted.size(), std::nullopt);
   row_events events(wanted, &into, nullptr);
@@ -164,7 +162,8 @@ std::optional<jsonl_problem> read_jsonl_row(std::string_view line, std::span<con
 }
 
 std::optional<jsonl_problem> read_jsonl_keys(std::string_view line, std::vector<std::string>& into) {
-  row_events events({}, nullptr, &into);
+  const key_places none;
+  row_events events(none, nullptr, &into);
   return parse(line, events);
 }
 

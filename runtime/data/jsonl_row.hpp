@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,9 +23,12 @@ struct jsonl_problem {
   std::string column;
 };
 
+/// Names of keys, with their places from 0 on.
+using key_places = std::unordered_map<std::string_view, std::size_t>;
+
 /// The cells of an object in JSON: of those keys whose names are `wanted`, each in its place, or nothing where there is
 /// no such key or null. A name with dots goes into objects: "answers.text".
-std::optional<jsonl_problem> read_jsonl_row(std::string_view line, std::span<const std::string> wanted,
+std::optional<jsonl_problem> read_jsonl_row(std::string_view line, const key_places& wanted,
                                             std::vector<table_cell>& into);
 
 /// All its keys, in order, those inside of objects too; those of objects inside of arrays not.

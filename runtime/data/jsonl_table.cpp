@@ -79,6 +79,8 @@ class jsonl_table final : public table_source {
 
   [[nodiscard]] expected<table_rows> read(sample_range range, std::span<const std::string> columns) const override {
     table_rows made{.first = range.begin, .cells = std::vector<std::vector<table_cell>>(columns.size())};
+    key_places places;
+    for (std::size_t i = 0; i < columns.size(); ++i) places.emplace(columns[i], i);
     line_reader reader(path_, region_, marks_.before(range.begin));
     std::string line;
     table_mark begin;
@@ -87,7 +89,7 @@ class jsonl_table final : public table_source {
       const bool is_there = TROUPE_TRY(reader.next(line, begin));
       if (!is_there) break;  // a file that changed is an error of the region
       if (at < range.begin) continue;
-      if (const auto problem = read_jsonl_row(line, columns, cells)) return bad_row(path_, begin.line, *problem);
+      if (const auto problem = read_jsonl_row(line, places, cells)) return bad_row(path_, begin.line, *problem);
       made.lines.push_back(begin.line);
       for (std::size_t i = 0; i < cells.size(); ++i) made.cells[i].push_back(std::move(cells[i]));
     }

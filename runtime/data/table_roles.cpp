@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <unordered_set>
 
 #include "messages/try.hpp"
 #include "runtime/data/marked_text.hpp"
@@ -64,6 +66,7 @@ expected<void> read_labels(const table_source& table, const data_request& reques
 /// A column without a name can be a row number of pandas, which would be a wrong input that nothing tells.
 expected<void> take_all_others(const table_source& table, const data_request& request, table_roles& into) {
   table_input all;
+  const auto id = request.options.text(id_option.name);
   for (const std::string& name : table.columns()) {
     if (name.empty()) {
       const auto at = std::ranges::find(table.columns(), name) - table.columns().begin();
@@ -71,7 +74,7 @@ expected<void> take_all_others(const table_source& table, const data_request& re
                   "choose the inputs by name, as in columns=A+B");
     }
     const bool is_label = std::ranges::find(into.labels, name, &table_label::column) != into.labels.end();
-    if (!is_label && request.options.text(id_option.name) != name) all.columns.push_back(name);
+    if (!is_label && id != name) all.columns.push_back(name);
   }
   if (!all.columns.empty()) into.inputs.push_back(std::move(all));
   return {};
@@ -126,8 +129,9 @@ std::string column_fix(const std::string& word, const std::vector<std::string>& 
 expected<void> check_columns(const table_source& table, const data_request& request, const table_roles& roles) {
   std::vector<std::string> named = columns_used(roles);
   if (const auto id = request.options.text(id_option.name)) named.push_back(*id);
+  const std::unordered_set<std::string_view> there(table.columns().begin(), table.columns().end());
   for (const std::string& each : named) {
-    if (has(table.columns(), each)) continue;
+    if (there.contains(each)) continue;
     return fail(error_code::data_missing, table.path(), "there is no column \"" + shown_cell(each) + "\"",
                 column_fix(each, table.columns()));
   }
@@ -138,8 +142,9 @@ expected<void> check_columns(const table_source& table, const data_request& requ
 
 std::vector<std::string> columns_used(const table_roles& roles) {
   std::vector<std::string> used;
+  std::unordered_set<std::string_view> seen;
   const auto add = [&](const std::string& name) {
-    if (!has(used, name)) used.push_back(name);
+    if (seen.insert(name).second) used.push_back(name);
   };
   for (const table_input& input : roles.inputs) std::ranges::for_each(input.columns, add);
   for (const table_label& label : roles.labels) add(label.column);

@@ -1,5 +1,7 @@
 // csv: and jsonl: as data sets of numbers.
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "messages/limits.hpp"
@@ -31,35 +33,42 @@ struct table_plan {
   table_source_ptr table;
   table_roles roles;
   std::vector<std::string> columns;
+  /// By input and by label: which of `columns` it has.
+  std::vector<std::vector<std::size_t>> inputs;
+  std::vector<std::size_t> labels;
   /// By column: numbers in a cell, 0 for one that is no array. -1: not yet known.
   std::vector<std::int64_t> widths;
   /// By label; without one of targets.
   std::vector<table_classes> classes;
-
-  [[nodiscard]] std::size_t place_of(const std::string& column) const {
-    return static_cast<std::size_t>(std::ranges::find(columns, column) - columns.begin());
-  }
 };
 
-/// Numbers of an input in one row.
-std::int64_t numbers_in(const table_plan& plan, const table_input& input) {
+void place_columns(table_plan& plan) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t at = 0; at < plan.columns.size(); ++at) places.emplace(plan.columns[at], at);
+  for (const table_input& input : plan.roles.inputs) {
+    std::vector<std::size_t>& of_input = plan.inputs.emplace_back();
+    for (const std::string& each : input.columns) of_input.push_back(places.at(each));
+  }
+  for (const table_label& label : plan.roles.labels) plan.labels.push_back(places.at(label.column));
+}
+
+/// Numbers of input `i` in one row.
+std::int64_t numbers_in(const table_plan& plan, std::size_t i) {
   std::int64_t numbers = 0;
-  for (const std::string& each : input.columns) numbers += std::max<std::int64_t>(1, plan.widths[plan.place_of(each)]);
+  for (const std::size_t at : plan.inputs[i]) numbers += std::max<std::int64_t>(1, plan.widths[at]);
   return numbers;
 }
 
-std::vector<std::int64_t> shape_of(const table_plan& plan, const table_input& input) {
-  if (!input.is_group && plan.widths[plan.place_of(input.columns.front())] == 0) return {};
-  return {numbers_in(plan, input)};
+std::vector<std::int64_t> shape_of(const table_plan& plan, std::size_t i) {
+  if (!plan.roles.inputs[i].is_group && plan.widths[plan.inputs[i].front()] == 0) return {};
+  return {numbers_in(plan, i)};
 }
 
-/// Writes the numbers of one input, row by row, where `into` points.
+/// Writes the numbers of input `i`, row by row, where `into` points.
 template <class Number>
-expected<void> fill_input(const table_plan& plan, const table_input& input, const table_rows& rows, Number* into) {
-  std::vector<std::size_t> places;
-  for (const std::string& each : input.columns) places.push_back(plan.place_of(each));
+expected<void> fill_input(const table_plan& plan, std::size_t i, const table_rows& rows, Number* into) {
   for (std::size_t row = 0; row < rows.lines.size(); ++row) {
-    for (const std::size_t at : places) {
+    for (const std::size_t at : plan.inputs[i]) {
       const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.widths[at]));
       const cell_place place{plan.table->path(), rows.lines[row], plan.columns[at]};
       TROUPE_TRY(read_cell(rows.cells[at][row], plan.widths[at], place, std::span<Number>(into, wide)));
@@ -77,7 +86,7 @@ class table_set final : public data_set {
   [[nodiscard]] std::uint64_t left_out() const noexcept override { return rows_.left_out(); }
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override {
     std::int64_t most = 0;
-    for (const table_input& each : plan_.roles.inputs) most = std::max(most, numbers_in(plan_, each));
+    for (std::size_t i = 0; i < plan_.inputs.size(); ++i) most = std::max(most, numbers_in(plan_, i));
     return {most};
   }
   [[nodiscard]] std::uint32_t classes() const noexcept override {
@@ -91,9 +100,10 @@ class table_set final : public data_set {
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     sample_block block;
-    for (const table_input& each : plan_.roles.inputs) {
-      block.inputs.set(each.name, TROUPE_TRY(new_tensor(with_rows(range.size(), shape_of(plan_, each)),
-                                                        each.is_integer ? at::kLong : at::kFloat, plan_.name)));
+    for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+      const table_input& input = plan_.roles.inputs[i];
+      block.inputs.set(input.name, TROUPE_TRY(new_tensor(with_rows(range.size(), shape_of(plan_, i)),
+                                                         input.is_integer ? at::kLong : at::kFloat, plan_.name)));
     }
     for (const table_label& each : plan_.roles.labels) {
       const auto rows = static_cast<std::int64_t>(range.size());
@@ -113,16 +123,17 @@ class table_set final : public data_set {
 
  private:
   expected<void> fill(const table_rows& rows, std::int64_t done, sample_block& into) const {
-    for (const table_input& each : plan_.roles.inputs) {
-      const at::Tensor& tensor = into.inputs.at(each.name);
-      const std::int64_t from = done * numbers_in(plan_, each);
-      TROUPE_TRY(each.is_integer ? fill_input(plan_, each, rows, tensor.mutable_data_ptr<std::int64_t>() + from)
-                                 : fill_input(plan_, each, rows, tensor.mutable_data_ptr<float>() + from));
+    for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+      const table_input& input = plan_.roles.inputs[i];
+      const at::Tensor& tensor = into.inputs.at(input.name);
+      const std::int64_t from = done * numbers_in(plan_, i);
+      TROUPE_TRY(input.is_integer ? fill_input(plan_, i, rows, tensor.mutable_data_ptr<std::int64_t>() + from)
+                                  : fill_input(plan_, i, rows, tensor.mutable_data_ptr<float>() + from));
     }
     for (std::size_t i = 0; i < plan_.roles.labels.size(); ++i) {
       const table_label& label = plan_.roles.labels[i];
       const at::Tensor& tensor = into.labels.at(label.name);
-      const std::size_t at = plan_.place_of(label.column);
+      const std::size_t at = plan_.labels[i];
       for (std::size_t row = 0; row < rows.lines.size(); ++row) {
         const cell_place place{plan_.table->path(), rows.lines[row], label.column};
         const table_cell& cell = rows.cells[at][row];
@@ -174,17 +185,16 @@ class table_check {
                   "there is no value", "fill it, or leave out such rows, with the option skip-empty");
     }
     if (plan_.roles.ignored) {
-      const std::string& label = *rows.cells[plan_.place_of(plan_.roles.labels.front().column)][row];
+      const std::string& label = *rows.cells[plan_.labels.front()][row];
       if (class_number(label) == plan_.roles.ignored) return leave_out(rows.first + row);
     }
-    for (const table_input& input : plan_.roles.inputs) {
-      for (const std::string& column : input.columns) {
-        TROUPE_TRY(check_numbers(rows, row, plan_.place_of(column), input.is_integer, true));
-      }
+    for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+      const bool is_integer = plan_.roles.inputs[i].is_integer;
+      for (const std::size_t at : plan_.inputs[i]) TROUPE_TRY(check_numbers(rows, row, at, is_integer, true));
     }
     for (std::size_t i = 0; i < plan_.roles.labels.size(); ++i) {
       const table_label& label = plan_.roles.labels[i];
-      const std::size_t at = plan_.place_of(label.column);
+      const std::size_t at = plan_.labels[i];
       if (label.is_target) {
         TROUPE_TRY(check_numbers(rows, row, at, false, false));
       } else {
@@ -238,10 +248,13 @@ expected<data_set_ptr> make_table_set(table_source_ptr table, const data_request
                   .table = std::move(table),
                   .roles = {},
                   .columns = {},
+                  .inputs = {},
+                  .labels = {},
                   .widths = {},
                   .classes = {}};
   plan.roles = TROUPE_TRY(choose_columns(*plan.table, request));
   plan.columns = columns_used(plan.roles);
+  place_columns(plan);
   plan.widths.assign(plan.columns.size(), -1);
   plan.classes.assign(plan.roles.labels.size(), table_classes(plan.roles.classes));
   kept_rows rows = TROUPE_TRY(table_check(plan).run());
