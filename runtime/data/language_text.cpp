@@ -71,11 +71,7 @@ class language_set final : public data_set {
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     TROUPE_CHECK(range.begin < range.end && range.end <= size(), "only samples of the data set are read");
     sample_block block;
-    for (const std::string& name : parts_.folder.inputs) {
-      block.inputs.set(name, TROUPE_TRY(filled(range, [&](const sliding_windows::window& window, std::uint64_t place) {
-                         return input(name, window, place);
-                       })));
-    }
+    for (const std::string& name : parts_.folder.inputs) block.inputs.set(name, TROUPE_TRY(input(name, range)));
     block.labels.set("labels", TROUPE_TRY(filled(range, [&](const sliding_windows::window& window,
                                                             std::uint64_t place) { return label(window, place); })));
     at::Tensor bytes = TROUPE_TRY(new_tensor({static_cast<std::int64_t>(range.size())}, at::kLong, name()));
@@ -103,12 +99,16 @@ class language_set final : public data_set {
     return made;
   }
 
-  [[nodiscard]] std::int64_t input(const std::string& name, const sliding_windows::window& window,
-                                   std::uint64_t place) const {
-    const bool is_there = place < window.end;
-    if (name == "attention_mask") return is_there ? 1 : 0;
-    if (name == "token_type_ids") return 0;
-    return is_there ? parts_.text.ids[place] : parts_.folder.reader->pad_id().value_or(0);
+  [[nodiscard]] expected<at::Tensor> input(const std::string& name, sample_range range) const {
+    using window = sliding_windows::window;
+    if (name == "attention_mask") {
+      return filled(range, [](const window& at, std::uint64_t place) { return place < at.end ? 1 : 0; });
+    }
+    if (name == "token_type_ids") return filled(range, [](const window&, std::uint64_t) { return 0; });
+    const token_id padding = parts_.folder.reader->pad_id().value_or(0);
+    return filled(range, [&](const window& at, std::uint64_t place) {
+      return place < at.end ? parts_.text.ids[place] : padding;
+    });
   }
 
   /// The token behind `place`, which the outputs there say.
