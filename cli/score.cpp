@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "runtime/metric/squad_spans.hpp"
 #include "runtime/question_answering/answer_file.hpp"
 #include "runtime/question_answering/score_answers.hpp"
+#include "runtime/suggest/read_text.hpp"
 #include "runtime/suggest/suggest.hpp"
 #include "runtime/text_metric/bleu.hpp"
 #include "runtime/text_metric/word_error.hpp"
@@ -43,9 +43,7 @@ tl::unexpected<error> missing(const std::string& metric, const std::string& flag
 
 expected<double> read_threshold(const std::string& text) {
   if (text.empty()) return 1.0;  // as the official program has it
-  double number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure == std::errc{} && end == text.data() + text.size() && std::isfinite(number)) return number;
+  if (const auto number = number_in<double>(text); number && std::isfinite(*number)) return *number;
   return fail(error_code::value_out_of_range, "--no-answer-threshold", "expected a number, found \"" + text + "\"",
               "write for example 0.5");
 }

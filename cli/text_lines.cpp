@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/text_metric/python_text.hpp"
+#include "runtime/text/utf8.hpp"
 
 namespace troupe::cli {
 
@@ -18,7 +18,7 @@ expected<std::vector<std::string>> read_text_lines(const std::string& path) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with('\r')) line.pop_back();
-    if (python::invalid_utf8_at(line) != std::string::npos) {
+    if (utf8::invalid_utf8_at(line) != std::string::npos) {
       return fail(error_code::data_bad_format, path + ", line " + std::to_string(lines.size() + 1),
                   "it has bytes that are no UTF-8", "convert the file to UTF-8");
     }

@@ -1,10 +1,9 @@
 #include "runtime/config/value.hpp"
 
-#include <charconv>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/suggest/read_text.hpp"
 #include "runtime/suggest/trimmed.hpp"
 
 namespace troupe {
@@ -16,23 +15,8 @@ value_problem unlike(const option& option, const std::string& found) {
 
 template <class Number>
 tl::expected<option_value, value_problem> parse_number(const option& option, std::string_view text) {
-  Number number{};
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc{} || end != text.data() + text.size()) {
-    return tl::make_unexpected(unlike(option, fmt::format("\"{}\"", text)));
-  }
-  return option_value(number);
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> names;
-  std::size_t begin = 0;
-  while (true) {
-    const std::size_t comma = text.find(separator, begin);
-    names.emplace_back(text.substr(begin, comma == std::string_view::npos ? comma : comma - begin));
-    if (comma == std::string_view::npos) return names;
-    begin = comma + 1;
-  }
+  if (const auto number = number_in<Number>(text)) return option_value(*number);
+  return tl::make_unexpected(unlike(option, fmt::format("\"{}\"", text)));
 }
 
 std::vector<std::string> trimmed_each(std::vector<std::string> names) {

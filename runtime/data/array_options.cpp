@@ -4,6 +4,7 @@
 
 #include "messages/try.hpp"
 #include "messages/wire_limits.hpp"
+#include "runtime/suggest/read_text.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -43,24 +44,12 @@ std::string shown_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<std::string> parts_between(char separator, std::string_view text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 bool is_array_name(std::string_view name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
   const auto is_word = [&](const std::string& word) { return !word.empty() && std::ranges::all_of(word, is_inner); };
   return !name.empty() && name.size() <= limits::wire_tensor_name_bytes_max && is_letter(name.front()) &&
-         std::ranges::all_of(parts_between('.', name), is_word);
+         std::ranges::all_of(split(name, '.'), is_word);
 }
 
 expected<array_options> read_array_options(const data_request& request) {

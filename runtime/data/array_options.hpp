@@ -32,9 +32,6 @@ struct array_options {
 /// Arrays of one data set: inputs and labels.
 inline constexpr std::size_t data_arrays_max = 256;
 
-/// The parts of `text` between separators: one at least.
-std::vector<std::string> parts_between(char separator, std::string_view text);
-
 /// A name of an array that can be an argument of a model, or a member of one ("pair.left", "states.0"): letters, digits
 /// and underscores, with dots between words, no digit first, and no more than limits::wire_tensor_name_bytes_max of
 /// them.

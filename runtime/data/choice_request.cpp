@@ -1,11 +1,8 @@
 #include "runtime/data/choice_request.hpp"
 
-#include <charconv>
-
 #include "messages/try.hpp"
 #include "runtime/data/table_text.hpp"
 #include "runtime/json/json_text.hpp"
-#include "runtime/text/utf8.hpp"
 
 namespace troupe {
 
@@ -62,10 +59,6 @@ std::string delimiter_of(const data_request& request) {
 std::size_t context_end(std::string_view context) {
   const std::size_t last = context.find_last_not_of(" \t\n\v\f\r");
   return last == std::string_view::npos ? 0 : last + 1;
-}
-
-std::uint32_t characters_in(std::string_view text) {
-  return static_cast<std::uint32_t>(utf8::count(text));
 }
 
 }  // namespace troupe

@@ -34,7 +34,4 @@ std::string delimiter_of(const data_request& request);
 /// Where the white space at the end of a text begins.
 std::size_t context_end(std::string_view context);
 
-/// Code points.
-std::uint32_t characters_in(std::string_view text);
-
 }  // namespace troupe

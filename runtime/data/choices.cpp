@@ -11,6 +11,7 @@
 #include "runtime/data/table_source.hpp"
 #include "runtime/data/table_text.hpp"
 #include "runtime/data/token_set.hpp"
+#include "runtime/text/utf8.hpp"
 
 namespace troupe {
 
@@ -110,7 +111,7 @@ class choice_reader {
                       .choices = static_cast<std::uint32_t>(question.choices.size()),
                       .gold = question.gold,
                       .bytes = static_cast<std::uint32_t>(choice.size()),
-                      .characters = characters_in(choice)};
+                      .characters = static_cast<std::uint32_t>(utf8::count(choice))};
       auto asked = TROUPE_TRY(request_of(question.context, delimiter_ + choice));
       TROUPE_TRY(cut(asked.ids, asked.scored));
       made.scored = static_cast<std::uint32_t>(asked.scored);

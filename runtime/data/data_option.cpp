@@ -7,6 +7,7 @@
 #include "messages/try.hpp"
 #include "runtime/data/marked_text.hpp"
 #include "runtime/data/option_text.hpp"
+#include "runtime/suggest/read_text.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -49,15 +50,6 @@ tl::unexpected<error> bad_value(const data_option& option, const std::string& fo
 
 bool is_in_range(const data_option& option, double value) {
   return option.minimum == option.maximum || (option.minimum <= value && value <= option.maximum);
-}
-
-/// The whole text is a number.
-template <class Number>
-std::optional<Number> number_in(const std::string& text) {
-  Number number{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 expected<data_option_value> read_numbers(const data_option& option, const std::vector<std::string>& items,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "messages/try.hpp"
+#include "runtime/suggest/read_text.hpp"
 
 namespace troupe {
 
@@ -47,8 +48,7 @@ expected<folder_content> listed_content(const std::string& directory) {
 }
 
 bool has_extension(const std::string& name, std::span<const std::string_view> extensions) {
-  std::string lower = name;
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower = lower_case(name);
   return std::ranges::any_of(extensions, [&](std::string_view each) { return lower.ends_with(each); });
 }
 

@@ -1,12 +1,12 @@
 #include "runtime/data/shard_names.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "messages/try.hpp"
+#include "runtime/suggest/read_text.hpp"
 
 namespace troupe {
 
@@ -20,10 +20,7 @@ struct number_range {
 
 std::optional<std::uint64_t> shard_number(std::string_view text) {
   constexpr std::size_t digits_max = 18;
-  std::uint64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.size() > digits_max || failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return text.size() > digits_max ? std::nullopt : number_in<std::uint64_t>(text);
 }
 
 std::optional<number_range> shard_range(std::string_view text) {

@@ -1,7 +1,6 @@
 #include "runtime/data/text_folder.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "runtime/json/json_part.hpp"
 #include "runtime/json/json_text.hpp"
 #include "runtime/os/input_file.hpp"
+#include "runtime/suggest/read_text.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
@@ -81,9 +81,8 @@ expected<std::vector<std::string>> classes_in(const json_part& model) {
   std::vector<bool> is_named(members.size());
   bool are_made_up = true;
   for (const auto& [key, value] : members) {
-    std::size_t id = 0;
-    const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), id);
-    if (failure != std::errc{} || end != key.data() + key.size() || id >= names.size() || is_named[id]) {
+    const std::size_t id = number_in<std::size_t>(key).value_or(names.size());
+    if (id >= names.size() || is_named[id]) {
       return found->wrong("names no classes from 0 to " + std::to_string(names.size() - 1));
     }
     is_named[id] = true;

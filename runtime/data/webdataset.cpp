@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <climits>
 #include <string_view>
 
@@ -11,6 +10,7 @@
 #include "runtime/data/tar_members.hpp"
 #include "runtime/json/json_part.hpp"
 #include "runtime/json/json_text.hpp"
+#include "runtime/suggest/read_text.hpp"
 
 namespace troupe {
 
@@ -41,9 +41,7 @@ std::optional<member_key> split_member(std::string_view name) {
   const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   const std::size_t dot = name.find('.', base);
   if (dot == std::string_view::npos || dot == base || name.substr(base).starts_with("__")) return std::nullopt;
-  std::string extension(name.substr(dot + 1));
-  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return member_key{name.substr(0, dot), std::move(extension)};
+  return member_key{name.substr(0, dot), lower_case(name.substr(dot + 1))};
 }
 
 /// All samples of all shards: 24 bytes for each, which is a fraction of its headers in the archive.
@@ -164,9 +162,7 @@ class sample_collector {
   [[nodiscard]] static expected<std::int64_t> label_in(std::string_view text, const std::string& place) {
     while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != std::string_view::npos)
       text.remove_suffix(1);
-    std::int64_t label = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), label);
-    if (failure == std::errc{} && end == text.data() + text.size()) return label;
+    if (const auto label = number_in<std::int64_t>(text)) return *label;
     return fail(error_code::data_bad_format, place, "expected a whole number, found \"" + std::string(text) + "\"",
                 mend_shard);
   }

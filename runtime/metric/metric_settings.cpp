@@ -5,29 +5,12 @@
 #include <cmath>
 
 #include "messages/try.hpp"
+#include "runtime/suggest/read_text.hpp"
 #include "runtime/suggest/suggest.hpp"
 
 namespace troupe {
 
 namespace {
-
-std::vector<std::string> parts_of(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-template <class Number>
-std::optional<Number> whole_text(std::string_view text) {
-  Number number{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::string shortest(double number) {
   std::array<char, 32> text{};
@@ -36,7 +19,7 @@ std::string shortest(double number) {
 }
 
 std::optional<std::string> canonical_real(const metric_setting& setting, std::string_view text) {
-  const auto number = whole_text<double>(text);
+  const auto number = number_in<double>(text);
   if (!number || !(*number >= setting.minimum && *number <= setting.maximum)) return std::nullopt;
   return shortest(*number);
 }
@@ -47,21 +30,21 @@ std::optional<std::string> canonical(const metric_setting& setting, const std::s
     case setting_form::real:
       return canonical_real(setting, text);
     case setting_form::whole: {
-      const auto number = whole_text<std::int64_t>(text);
+      const auto number = number_in<std::int64_t>(text);
       if (!number || static_cast<double>(*number) < setting.minimum || static_cast<double>(*number) > setting.maximum) {
         return std::nullopt;
       }
       return std::to_string(*number);
     }
     case setting_form::word: {
-      const std::vector<std::string> words = parts_of(setting.value_form, '|');
+      const std::vector<std::string> words = split(setting.value_form, '|');
       return std::ranges::find(words, text) == words.end() ? std::nullopt : std::optional(text);
     }
     case setting_form::text:
       return text.empty() ? std::nullopt : std::optional(text);
     case setting_form::numbers: {
       std::string all;
-      for (const std::string& part : parts_of(text, '+')) {
+      for (const std::string& part : split(text, '+')) {
         const auto number = canonical_real(setting, part);
         if (!number) return std::nullopt;
         all += (all.empty() ? "" : "+") + *number;
@@ -86,7 +69,7 @@ std::string expected_form(const metric_setting& setting) {
       return range("a whole number");
     case setting_form::word: {
       std::string words;
-      for (const std::string& each : parts_of(setting.value_form, '|')) words += (words.empty() ? "" : ", ") + each;
+      for (const std::string& each : split(setting.value_form, '|')) words += (words.empty() ? "" : ", ") + each;
       return "one of " + words;
     }
     case setting_form::text:
@@ -123,8 +106,8 @@ expected<metric_settings> metric_settings::read(const std::string& name, std::st
   metric_settings made;
   const std::string metric(base_name(name));
   if (metric.size() == name.size()) return made;
-  const std::vector<std::string> known = allowed.empty() ? std::vector<std::string>{} : parts_of(allowed, ' ');
-  for (const std::string& part : parts_of(std::string_view(name).substr(metric.size() + 1), ':')) {
+  const std::vector<std::string> known = allowed.empty() ? std::vector<std::string>{} : split(allowed, ' ');
+  for (const std::string& part : split(std::string_view(name).substr(metric.size() + 1), ':')) {
     const std::size_t equals = part.find('=');
     const std::string option = part.substr(0, equals);
     if (std::ranges::find(known, option) == known.end()) return unknown_setting(metric, option, known);
@@ -157,12 +140,12 @@ std::string metric_settings::text() const {
 
 double metric_settings::real(std::string_view option, double otherwise) const {
   const auto found = values_.find(option);
-  return found == values_.end() ? otherwise : whole_text<double>(found->second).value_or(otherwise);
+  return found == values_.end() ? otherwise : number_in<double>(found->second).value_or(otherwise);
 }
 
 std::optional<std::int64_t> metric_settings::whole(std::string_view option) const {
   const auto found = values_.find(option);
-  return found == values_.end() ? std::nullopt : whole_text<std::int64_t>(found->second);
+  return found == values_.end() ? std::nullopt : number_in<std::int64_t>(found->second);
 }
 
 std::string metric_settings::word(std::string_view option, std::string_view otherwise) const {
@@ -174,7 +157,7 @@ std::vector<double> metric_settings::numbers(std::string_view option) const {
   std::vector<double> all;
   const auto found = values_.find(option);
   if (found == values_.end()) return all;
-  for (const std::string& part : parts_of(found->second, '+')) all.push_back(whole_text<double>(part).value_or(0));
+  for (const std::string& part : split(found->second, '+')) all.push_back(number_in<double>(part).value_or(0));
   return all;
 }
 

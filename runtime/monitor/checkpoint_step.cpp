@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
 #include <string_view>
 
+#include "runtime/suggest/read_text.hpp"
 #include <troupe/scalars.hpp>
 
 namespace troupe {
@@ -16,11 +16,6 @@ constexpr std::array<std::string_view, 6> words = {"step", "iteration", "iter", 
 
 bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return text;
 }
 
 std::string without_ending(std::string name) {
@@ -60,7 +55,7 @@ std::size_t last_digits(std::string_view text) {
 
 std::optional<std::uint64_t> checkpoint_step(const std::filesystem::path& path) {
   const std::filesystem::path last = path.has_filename() ? path.filename() : path.parent_path().filename();
-  const std::string name = without_ending(lower(last.string()));
+  const std::string name = without_ending(lower_case(last.string()));
   for (const std::string_view word : words) {
     const std::size_t at = digits_behind(name, word);
     if (at != std::string::npos) return number_at(std::string_view(name).substr(at));

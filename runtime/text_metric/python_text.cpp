@@ -1,6 +1,5 @@
 #include "runtime/text_metric/python_text.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 #include <unicode/ucasemap.h>
@@ -8,14 +7,12 @@
 #include <unicode/utf8.h>
 
 #include "messages/check.hpp"
+#include "runtime/suggest/read_text.hpp"
+#include "runtime/text/utf8.hpp"
 
 namespace troupe::python {
 
 namespace {
-
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](char each) { return static_cast<unsigned char>(each) < 0x80; });
-}
 
 /// The root locale, as Python knows none.
 const UCaseMap& root_case_map() {
@@ -38,14 +35,6 @@ UChar32 next_or_negative(std::string_view text, std::size_t& at) noexcept {
 
 }  // namespace
 
-std::size_t invalid_utf8_at(std::string_view text) noexcept {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = at;
-    if (next_or_negative(text, at) < 0) return begin;
-  }
-  return std::string_view::npos;
-}
-
 char32_t next_character(std::string_view text, std::size_t& at) noexcept {
   const UChar32 c = next_or_negative(text, at);
   return c < 0 ? U'\uFFFD' : static_cast<char32_t>(c);
@@ -58,12 +47,9 @@ std::size_t length(std::string_view text) noexcept {
 }
 
 std::string lower(std::string_view text) {
+  if (utf8::is_ascii(text)) return lower_case(text);
   std::string made(text);
-  if (is_ascii(text)) {
-    std::ranges::transform(made, made.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-    return made;
-  }
-  if (text.size() > INT32_MAX / 4 || invalid_utf8_at(text) != std::string_view::npos) return made;
+  if (text.size() > INT32_MAX / 4 || utf8::invalid_utf8_at(text) != std::string_view::npos) return made;
   made.resize(3 * text.size());
   UErrorCode failure = U_ZERO_ERROR;
   const std::int32_t size = ucasemap_utf8ToLower(&root_case_map(), made.data(), static_cast<std::int32_t>(made.size()),

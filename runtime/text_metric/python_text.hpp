@@ -10,9 +10,6 @@
 /// count as letters of no kind.
 namespace troupe::python {
 
-/// The first byte that belongs to no character; npos where all is UTF-8.
-std::size_t invalid_utf8_at(std::string_view text) noexcept;
-
 /// str.lower(): the full mapping of Unicode, with the final sigma of Greek.
 std::string lower(std::string_view text);
 /// str.isspace() of one character.
