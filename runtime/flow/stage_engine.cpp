@@ -6,6 +6,7 @@
 
 #include "messages/check.hpp"
 #include "messages/exception_text.hpp"
+#include "runtime/flow/make_score.hpp"
 
 namespace troupe {
 
@@ -336,23 +337,11 @@ void stage_engine::score_outputs() {
   // A copy: a score that fails cancels the call, which erases the call's scorers from the map.
   const auto scorers = scorers_.at(work_.id().call);
   for (std::size_t index = 0; index < scorers.size(); ++index) {
-    auto next = score_for(index, *scorers[index]);
+    const std::size_t port = options_.sink_ports.empty() ? 0 : options_.sink_ports[index];
+    auto next = make_score(*scorers[index], options_.sinks[index], work_.outputs[port], options_.name);
     if (!next) return report(next.error(), 1);
     add_to_batch(std::move(*next));
   }
-}
-
-expected<score> stage_engine::score_for(std::size_t sink_index, scorer& by) try {
-  const std::size_t port = options_.sink_ports.empty() ? 0 : options_.sink_ports[sink_index];
-  const activation& output = work_.outputs[port];
-  score made;
-  made.id = output.id;
-  made.sink = options_.sinks[sink_index];
-  made.samples = output.row_count();
-  if (output.is_empty_part()) return made;
-  return by.evaluate(output.tensors, output, made).map([&] { return std::move(made); });
-} catch (...) {
-  return fail(error_code::metric_failed, options_.name, "the metric threw: " + current_exception_text());
 }
 
 void stage_engine::add_to_batch(score next) {

@@ -136,7 +136,6 @@ class stage_engine final : public compute_engine {
   void prepare_outputs();
   [[nodiscard]] expected<void> check_outputs() const;
   void score_outputs();
-  [[nodiscard]] expected<score> score_for(std::size_t sink_index, scorer& by);
   void report(error cause, std::uint32_t attempts);
   void done();
   [[nodiscard]] bool scores() const noexcept { return !options_.sinks.empty(); }

@@ -31,7 +31,8 @@ class training_body {
 
   /// Gives `output` its tensors; it has the header, rows and labels of `input`. The last stage computes the loss, too,
   /// and adds it and its weight to the tensors. Keeps what backward() needs. The tensors of the input stay valid until
-  /// backward() or drop().
+  /// backward() or drop(). A pass that fails keeps nothing, and is tried once more. Neither this nor backward() is
+  /// called for an empty part.
   [[nodiscard]] virtual expected<void> forward(const activation& input, activation& output) = 0;
   /// As in evaluation: nothing is kept, and there is no loss.
   [[nodiscard]] virtual expected<void> evaluate(const activation& input, activation& output) = 0;
