@@ -26,8 +26,8 @@ struct step_vote {
   /// By parameter of the stage, in its order: the sum of the squares of the gradient's elements. All replicas of a
   /// stage say the same.
   std::vector<double> squared_norms = {};
-  /// Of the bytes of the stage's gradient and weights. All replicas of a stage say the same: a replica that differs
-  /// has a damaged copy.
+  /// A hash of the bytes of the stage's gradient and weights. All replicas of a stage say the same: a replica that
+  /// differs has a damaged copy.
   std::uint64_t state_hash = 0;
   /// The gradient has infinity or NaN: names layer and micro-batch.
   std::optional<error> not_finite = std::nullopt;

@@ -24,8 +24,8 @@ struct stage_listener {
   /// The body has started, and the engine can take edges.
   std::function<void()> on_ready;
   std::function<void(std::vector<score>)> on_scores;
-  /// Of an engine that trains: its part of a step is computed. All members are set but the incarnation, which the
-  /// engine does not know. It comes behind all scores of the call.
+  /// An engine that trains has computed its part of a step. All members are set but the incarnation, which the engine
+  /// does not know. It comes behind all scores of the call.
   std::function<void(step_vote)> on_vote = nullptr;
   /// A forward failed limits::forward_attempts_max times, or a score could not be made. The engine has dropped the
   /// micro-batch, drops the rest of its call from now on, and goes on working. A failure without a micro-batch says

@@ -72,7 +72,8 @@ expected<void> make_trainable(wiring_plan& plan) {
   const std::size_t stages = plan.nodes.size() - 1;
   for (std::size_t stage = 0; stage < stages; ++stage) plan.nodes[stage].fixed_replica = true;
   for (wired_channel& each : plan.channels) {
-    each.slots = static_cast<std::uint32_t>(stages - plan.instances[each.consumer].address.stage);
+    const std::size_t live = stages - plan.instances[each.consumer].address.stage;
+    each.slots = static_cast<std::uint32_t>(std::min<std::size_t>(live, limits::pipe_buffers_max));
   }
   add_gradients(plan);
   add_sums(plan);

@@ -104,8 +104,8 @@ inline constexpr std::uint32_t gradient_slots = 2;
 
 /// Makes a plan of evaluation one of training: adds the channels of gradients and sums, gives each replica fixed ids,
 /// and the channel into stage s of S the slots of S - s micro-batches, which are those that live there at a time
-/// (docs/decisions/0044). E0504 where the stages are no chain or are not all copied together, or the number of replicas
-/// is no power of two.
+/// (docs/decisions/0044), but no more than limits::pipe_buffers_max. E0504 where the stages are no chain or are not all
+/// copied together, or the number of replicas is no power of two.
 expected<void> make_trainable(wiring_plan& plan);
 
 /// "edge stage 0 -> stage 1".

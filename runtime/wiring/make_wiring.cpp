@@ -69,8 +69,10 @@ bool follows_size(const wiring_plan& plan, const wired_channel& channel) {
 std::uint32_t slots_of(const wiring_plan& plan, const wired_channel& channel, const edge_depths& depths) {
   const wired_node& consumer = plan.nodes[plan.instances[channel.consumer].address.stage];
   if (plan.trains && !is_source(plan, channel.producer)) return channel.slots;
-  if (is_source(plan, channel.producer))
-    return std::max({consumer.num_pipe_buffers, channel.slots, depths.from_loader});
+  if (is_source(plan, channel.producer)) {
+    const std::uint32_t at_least = std::max(consumer.num_pipe_buffers, depths.from_loader);
+    return plan.trains ? std::max(at_least, channel.slots) : at_least;
+  }
   return follows_size(plan, channel) ? std::max(channel.slots, depths.between_stages) : channel.slots;
 }
 
@@ -131,11 +133,14 @@ std::vector<std::size_t> instance_edges::all() const {
 }
 
 // To wake the loader costs much compared with what it does for one micro-batch. So it sleeps until half of a replica's
-// slots are free, and then fills them at once.
+// slots are free, and then fills them at once. Where the run trains, the first stage waits for its next micro-batch
+// while it keeps all but one of those that may live there, so that no more than the other slots can be free then.
 edge_options shape_of(const wiring_plan& plan, std::size_t channel, const edge_depths& depths) {
   const wired_channel& one = plan.channels[channel];
   const std::uint32_t slots = slots_of(plan, one, depths);
-  return {.slots = slots, .credits_per_ring = is_source(plan, one.producer) ? std::max(1u, slots / 2) : 1};
+  if (!is_source(plan, one.producer)) return {.slots = slots, .credits_per_ring = 1};
+  const std::uint32_t free_at_most = plan.trains ? slots - one.slots + 1 : slots;
+  return {.slots = slots, .credits_per_ring = std::clamp(slots / 2, 1u, free_at_most)};
 }
 
 expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_edges& ends, const edge_opener& make) {

@@ -38,6 +38,19 @@ TEST(edge_depths, between_stages_are_as_the_user_says) {
   EXPECT_THAT(slots_in(make_chain({.stages = 3, .num_pipe_buffers = 64}), deep), Each(64));
 }
 
+// The first stage of four keeps three micro-batches and waits for the next one: the loader must have heard by then.
+TEST(edge_depths, the_loader_is_woken_while_micro_batches_live_in_the_first_stage) {
+  auto plan = expand(make_chain({.stages = 4}));
+  ASSERT_TRUE(plan && make_trainable(*plan));
+  const std::size_t from_loader = plan->instances[0].inbound.front();
+  const edge_options shallow = shape_of(*plan, from_loader, {});
+  EXPECT_EQ(shallow.slots, 4u);
+  EXPECT_EQ(shallow.credits_per_ring, 1u);
+  const edge_options deeper = shape_of(*plan, from_loader, deep);
+  EXPECT_EQ(deeper.slots, 50u);
+  EXPECT_EQ(deeper.credits_per_ring, 25u);
+}
+
 TEST(edge_depths, copies_of_a_pipeline_each_have_their_own_next_stage) {
   EXPECT_THAT(slots_in(make_chain({.stages = 2, .replicas = 2}), deep), ElementsAre(20, 20, 50, 50));
 }
