@@ -149,7 +149,7 @@ struct update_loops {
       const Number w = weights[i] * kept;
       if (adds_decay) g = fused(w, decay, g);
       const Number m = fused(coefficient, g - first[i], is_small ? first[i] : g);
-      const Number v = second[i] * beta_2 + share_2 * g * g;
+      const Number v = fused(share_2 * g, g, second[i] * beta_2);
       new_first[i] = m;
       new_second[i] = v;
       Number bound = v;

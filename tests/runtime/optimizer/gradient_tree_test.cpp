@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/fault/seeded_draw.hpp"
+#include "messages/seeded_draw.hpp"
 #include "runtime/ledger/step_layout.hpp"
 #include "runtime/optimizer/finish_blocks.hpp"
 #include "runtime/tensor/tensor_set.hpp"
