@@ -34,6 +34,8 @@ struct built_layer {
   std::function<void(c10::ScalarType)> cast = nullptr;
   /// Moves weights and buffers to a device; null for a module without to().
   std::function<void(c10::Device)> move = nullptr;
+  /// Puts it into training mode, or back into eval mode, in which it is built; null for a module without train().
+  std::function<void(bool)> train = nullptr;
 };
 
 /// DeepSpeed's LayerSpec: the description of a layer, which is built once, on the thread that prepares the run. Each
@@ -90,13 +92,18 @@ class layer_spec {
       if constexpr (requires(c10::Device device) { (*held)->to(device); }) {
         made.move = [held](c10::Device device) { (*held)->to(device); };
       }
+      if constexpr (requires(bool on) { (*held)->train(on); }) {
+        made.train = [held](bool on) { (*held)->train(on); };
+      }
       made.forward = [held, forward](const at::Tensor& input) { return forward(*held, input); };
       return made;
     };
   }
 
  private:
-  friend expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs);
+  friend expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs, std::size_t begin,
+                                                         std::size_t end,
+                                                         const std::function<void(std::size_t)>& before);
 
   explicit layer_spec(std::string type) : type_(std::move(type)) {}
 
@@ -126,6 +133,9 @@ class tied_layer_spec : public layer_spec {
 /// Builds all layers in order, each key once. E0602: a factory threw or returned nothing; names the layer. E0504:
 /// places of one key have modules of different types.
 expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs);
+/// The same of the layers [begin, end). `before` is called with a layer's index before its factory, unless it is empty.
+expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs, std::size_t begin,
+                                                std::size_t end, const std::function<void(std::size_t)>& before);
 
 /// "layer 3 (Linear)"
 std::string layer_name(std::size_t index, const layer_spec& spec);

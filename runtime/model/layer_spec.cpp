@@ -32,9 +32,14 @@ layer_spec layer_spec::function(std::string type, std::function<at::Tensor(const
 }
 
 expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs) {
+  return build_layers(specs, 0, specs.size(), nullptr);
+}
+
+expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs, std::size_t begin,
+                                                std::size_t end, const std::function<void(std::size_t)>& before) {
   std::vector<built_layer> built;
   std::map<std::string, tied_module> tied;
-  for (std::size_t index = 0; index < specs.size(); ++index) {
+  for (std::size_t index = begin; index < end; ++index) {
     const layer_spec& spec = specs[index];
     const auto known = spec.tie() ? tied.find(*spec.tie()) : tied.end();
     if (known != tied.end() && known->second.type != spec.module_type_) {
@@ -45,6 +50,7 @@ expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& s
                   "tie layers that are the same module");
     }
     try {
+      if (before && known == tied.end()) before(index);
       const std::shared_ptr<void> module = known != tied.end() ? known->second.module : spec.make_();
       built.push_back(spec.bind_(module));
       if (!built.back().forward) return not_built(index, spec, "it has no forward function");

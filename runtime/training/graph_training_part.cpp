@@ -1,0 +1,189 @@
+#include "runtime/training/graph_training_part.hpp"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/jit/ir/constants.h>
+
+#include "messages/check.hpp"
+#include "messages/try.hpp"
+#include "runtime/graph/graph_code.hpp"
+#include "runtime/model/graph_values.hpp"
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/training/operator_gradients.hpp"
+#include "runtime/training/training_pass.hpp"
+#include "runtime/training/weight_inputs.hpp"
+
+namespace troupe {
+namespace {
+
+/// One layer as code whose weights are inputs.
+struct layer_code {
+  graph_part part;
+  std::optional<graph_code> code;
+  std::vector<std::size_t> weights;
+  bool is_checked = false;
+};
+
+class graph_training_part final : public trained_part {
+ public:
+  graph_training_part(layered_graph_ptr graph, layer_range layers, named_tensors parameters, named_tensors constants,
+                      std::vector<std::string> warnings)
+      : graph_(std::move(graph)) {
+    layers_ = layers;
+    parameters_ = std::move(parameters);
+    constants_ = std::move(constants);
+    warnings_ = std::move(warnings);
+    for (const auto& [name, tensor] : parameters_) handles_.push_back(tensor);
+  }
+
+  void add_layer(layer_code layer) { code_.push_back(std::move(layer)); }
+
+  [[nodiscard]] std::string name_of(std::size_t layer) const override {
+    return layer_text(layer, graph_->layers().at(layer));
+  }
+
+  [[nodiscard]] expected<std::vector<at::Tensor>> inputs_of(const payload_ptr& given,
+                                                            const std::string& where) const override {
+    if (is_first()) return inputs_by_name(graph_->model().inputs, given, where);
+    const std::vector<at::Tensor>& tensors = as_tensors(given).tensors();
+    const std::size_t wanted = code_.front().code->inputs() - code_.front().weights.size();
+    if (tensors.size() == wanted) return tensors;
+    return fail(error_code::forward_failed, where,
+                "this part of the model takes " + std::to_string(wanted) + " tensors, and it got " +
+                    std::to_string(tensors.size()),
+                "feed the stage from the one before it");
+  }
+
+  [[nodiscard]] std::vector<std::string> output_names() const override {
+    return is_last() ? graph_->model().outputs : std::vector<std::string>{};
+  }
+
+  void set_training([[maybe_unused]] bool on) override {}  // the mode is in the file
+
+  [[nodiscard]] std::vector<at::Tensor> run(std::size_t layer, std::vector<at::Tensor> inputs,
+                                            [[maybe_unused]] bool is_shared) override {
+    layer_code& own = code_.at(layer - layers_.begin);
+    for (const std::size_t each : own.weights) inputs.push_back(handles_[each]);
+    if (!own.is_checked && at::GradMode::is_enabled()) check(own, layer, inputs);
+    return own.code->run(std::move(inputs));
+  }
+
+ private:
+  static void check(layer_code& own, std::size_t layer, const std::vector<at::Tensor>& inputs) {
+    const auto found = operator_without_gradient(own.part, inputs);
+    if (training_pass* const pass = training_pass::current()) pass->enter_layer(layer);  // its draws do not count
+    if (found) {
+      throw untrainable("the operator " + *found + " has no gradient",
+                        "leave the operator out of the model, or train the layers behind it alone");
+    }
+    own.is_checked = true;
+  }
+
+  layered_graph_ptr graph_;
+  std::vector<layer_code> code_;
+  std::vector<at::Tensor> handles_;
+};
+
+using tensor_set_of_weights = std::set<const c10::TensorImpl*>;
+
+/// The constants that these layers use.
+tensor_set_of_weights used_by(const layered_graph& graph, std::size_t begin, std::size_t end) {
+  tensor_set_of_weights used;
+  const std::vector<torch::jit::Node*> steps = steps_of(*graph.model().graph);
+  for (std::size_t layer = begin; layer < end; ++layer) {
+    for (std::size_t step = graph.layers()[layer].begin; step < graph.layers()[layer].end; ++step)
+      each_constant(*steps[step], [&](const at::Tensor& each) { used.insert(each.unsafeGetTensorImpl()); });
+  }
+  return used;
+}
+
+bool is_trained(const graph_weight& weight) {
+  return weight.kind == weight_kind::trainable && weight.tensor.is_floating_point();
+}
+
+/// Batch normalisations with fixed statistics, and dropouts that are off, among the steps of the layers.
+std::vector<std::string> frozen_in(const layered_graph& graph, std::size_t begin, std::size_t end) {
+  std::size_t normalisations = 0;
+  const std::vector<torch::jit::Node*> steps = steps_of(*graph.model().graph);
+  for (std::size_t layer = begin; layer < end; ++layer) {
+    for (std::size_t step = graph.layers()[layer].begin; step < graph.layers()[layer].end; ++step) {
+      const std::string_view name = steps[step]->kind().toUnqualString();
+      if (name.find("batch_norm") == std::string_view::npos) continue;
+      const auto* schema = steps[step]->maybeSchema();
+      const auto place = schema == nullptr ? std::nullopt : schema->argumentIndexWithName("training");
+      const auto value = place ? torch::jit::toIValue(steps[step]->input(static_cast<std::size_t>(*place)))
+                               : std::optional<c10::IValue>(false);
+      if (value && value->isBool() && !value->toBool()) ++normalisations;
+    }
+  }
+  if (normalisations == 0) return {};
+  return {graph.model().file + " was exported in evaluation mode: " + std::to_string(normalisations) +
+          " batch normalisations keep their statistics, and dropouts do nothing"};
+}
+
+expected<void> check_shared(const layered_graph& graph, std::size_t begin, std::size_t end,
+                            const tensor_set_of_weights& used) {
+  tensor_set_of_weights elsewhere = used_by(graph, 0, begin);
+  elsewhere.merge(used_by(graph, end, graph.layers().size()));
+  for (const graph_weight& each : graph.model().weights) {
+    const auto* const tensor = each.tensor.unsafeGetTensorImpl();
+    if (!is_trained(each) || !used.contains(tensor) || !elsewhere.contains(tensor)) continue;
+    return fail(error_code::topology_invalid, graph.model().file,
+                "the weight \"" + each.name +
+                    "\" is used in two stages, and stages do not exchange the gradients of tied weights",
+                "choose a partition that has all layers with this weight in one stage");
+  }
+  return {};
+}
+
+}  // namespace
+
+expected<std::unique_ptr<trained_part>> make_graph_training_part(layered_graph_ptr graph, std::size_t begin,
+                                                                 std::size_t end) {
+  const operator_graph& model = graph->model();
+  TROUPE_CHECK(begin < end && end <= graph->layers().size(), "a stage has at least one layer");
+  if (model.state) {
+    return fail(error_code::topology_invalid, model.file,
+                "it has a state, which its forward pass writes, so that it cannot be trained",
+                "export the model without attributes that forward() changes");
+  }
+  const tensor_set_of_weights used = used_by(*graph, begin, end);
+  TROUPE_TRY(check_shared(*graph, begin, end, used));
+  named_tensors parameters;
+  named_tensors constants;
+  std::unordered_map<const c10::TensorImpl*, std::size_t> positions;
+  for (const graph_weight& each : model.weights) {
+    const auto* const tensor = each.tensor.unsafeGetTensorImpl();
+    if (!used.contains(tensor) || positions.contains(tensor)) continue;
+    if (!is_trained(each)) {
+      constants.set(each.name, each.tensor);
+      continue;
+    }
+    positions.emplace(tensor, parameters.size());
+    at::Tensor leaf = each.tensor.is_inference() ? each.tensor.clone() : each.tensor.detach();
+    parameters.set(each.name, leaf.requires_grad_());
+  }
+  auto made = std::make_unique<graph_training_part>(
+      graph, trained_part::layer_range{.begin = begin, .end = end, .of = graph->layers().size()}, std::move(parameters),
+      std::move(constants), frozen_in(*graph, begin, end));
+  for (std::size_t layer = begin; layer < end; ++layer) {
+    layer_code own{.part = graph->part(layer, layer + 1)};
+    own.weights = weights_as_inputs(*own.part.graph, [&](const at::Tensor& constant) -> std::optional<std::size_t> {
+      const auto found = positions.find(constant.unsafeGetTensorImpl());
+      return found == positions.end() ? std::nullopt : std::optional(found->second);
+    });
+    own.part.graph->lint();
+    own.code.emplace(own.part);
+    made->add_layer(std::move(own));
+  }
+  return made;
+}
+
+}  // namespace troupe

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "runtime/graph/layered_graph.hpp"
+#include "runtime/training/trained_part.hpp"
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+/// The layers [begin, end) of a model from a file, as it is: no rewrites, which fold weights into each other. Weights
+/// that the model's table has as trainable are trained; everything else are constants, which all replicas share. The
+/// first training pass looks at each operator, and E0602 names one that has no gradient, with its place in the source.
+///
+/// warnings(): the model was exported in evaluation mode, so that its statistics are frozen and its dropouts do
+/// nothing. E0504: the model has a state of its own; a weight is used in another stage as well.
+expected<std::unique_ptr<trained_part>> make_graph_training_part(layered_graph_ptr graph, std::size_t begin,
+                                                                 std::size_t end);
+
+}  // namespace troupe

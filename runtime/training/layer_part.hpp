@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/training/trained_part.hpp"
+#include <troupe/error.hpp>
+#include <troupe/layer_spec.hpp>
+
+namespace troupe {
+
+/// Builds the layers [begin, end) for one stage replica, in training mode. LibTorch's process-wide generator has the
+/// seed `seed` + index while a layer is built, and its state of before afterwards, so that initial weights do not
+/// depend on the cut; a factory that seeds it itself gets what it asks for. Threads: one at a time in a process.
+///
+/// E0602: a factory failed. E0504: a layer with weights has no train(); layers that are tied lie in different stages.
+expected<std::unique_ptr<trained_part>> make_layer_part(const std::vector<layer_spec>& specs, std::size_t begin,
+                                                        std::size_t end, std::uint64_t seed);
+
+}  // namespace troupe

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/tensor/tensor_set.hpp"
+#include "runtime/training/autograd_body.hpp"
+#include "runtime/training/layer_part.hpp"
+
+namespace troupe::testing {
+
+/// The samples of a micro-batch; undefined inputs are an empty part.
+struct plain_batch {
+  at::Tensor inputs;
+  at::Tensor labels;
+};
+
+/// The bodies of a pipeline, called by a loop: no engine, no edges.
+class plain_pipeline {
+ public:
+  explicit plain_pipeline(std::vector<std::unique_ptr<autograd_body>> stages, std::uint64_t first_sample = 0)
+      : stages_(std::move(stages)), first_sample_(first_sample) {}
+
+  [[nodiscard]] std::vector<std::unique_ptr<autograd_body>>& stages() { return stages_; }
+
+  /// All forward passes, and then all backward passes. Gives the votes. `stride`: the index of the next micro-batch of
+  /// this replica.
+  expected<void> passes(const std::vector<plain_batch>& batches, std::uint64_t first = 0, std::uint64_t stride = 1) {
+    loss_sum_ = 0;
+    std::vector<micro_batch_id> ids;
+    std::uint64_t sample = next_sample_;
+    for (std::size_t at = 0; at < batches.size(); ++at) {
+      const auto rows = batches[at].inputs.defined() ? static_cast<std::uint64_t>(batches[at].inputs.size(0)) : 0;
+      activation given{.id = {call_, first + at * stride}, .samples = {sample, sample + rows}};
+      sample += rows;
+      if (rows > 0) {
+        given.tensors = make_tensors(batches[at].inputs);
+        given.labels = make_tensors(batches[at].labels);
+      } else {
+        given.rows = std::make_shared<const row_set>();
+      }
+      for (const auto& stage : stages_) {
+        activation made = given;
+        if (auto done = stage->forward(given, made); !done) return done;
+        given = made;
+      }
+      if (const auto loss = take_loss(given.tensors)) {
+        loss_sum_ += loss->sum;
+        outputs_ = loss->outputs;
+      }
+      ids.push_back(given.id);
+    }
+    for (const micro_batch_id id : ids) {
+      payload_ptr gradient;
+      for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
+        auto back = (*stage)->backward(id, gradient);
+        if (!back) return tl::make_unexpected(back.error());
+        gradient = *back;
+      }
+    }
+    return {};
+  }
+
+  /// One step of one replica; gives the mean loss.
+  expected<double> step(const std::vector<plain_batch>& batches, double rate) {
+    if (auto done = passes(batches); !done) return tl::make_unexpected(done.error());
+    double weight = 0;
+    for (const auto& stage : stages_) {
+      step_vote vote;
+      if (auto done = stage->finish(call_, {}, vote); !done) return tl::make_unexpected(done.error());
+      weight += vote.weight;
+    }
+    if (auto done = apply(1 / weight, rate); !done) return tl::make_unexpected(done.error());
+    for (const plain_batch& each : batches) next_sample_ += static_cast<std::uint64_t>(each.inputs.size(0));
+    return loss_sum_ / weight;
+  }
+
+  expected<void> apply(double scale, double rate) {
+    for (const auto& stage : stages_) {
+      const step_decision decision{
+          .call = call_, .step = stage->state().step(), .gradient_scale = scale, .learning_rate = rate};
+      if (auto done = stage->apply(decision); !done) return done;
+    }
+    ++call_;
+    return {};
+  }
+
+  [[nodiscard]] double loss_sum() const { return loss_sum_; }
+  [[nodiscard]] call_number call() const { return call_; }
+  /// Of the last micro-batch.
+  [[nodiscard]] const payload_ptr& outputs() const { return outputs_; }
+
+  /// Copies, of all stages.
+  [[nodiscard]] state_dict weights() const {
+    state_dict all;
+    for (const auto& stage : stages_) {
+      for (const named_tensor& each : stage->weights()) all.push_back({each.name, each.tensor.clone()});
+    }
+    return all;
+  }
+  [[nodiscard]] state_dict moments() const {
+    state_dict all;
+    for (const auto& stage : stages_) {
+      for (const named_tensor& each : stage->moments()) all.push_back({each.name, each.tensor.clone()});
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::unique_ptr<autograd_body>> stages_;
+  call_number call_ = 0;
+  std::uint64_t first_sample_ = 0;
+  std::uint64_t next_sample_ = first_sample_;
+  double loss_sum_ = 0;
+  payload_ptr outputs_;
+};
+
+/// `cuts`: where stages begin, without 0.
+inline expected<std::vector<std::unique_ptr<autograd_body>>> stages_of(const std::vector<layer_spec>& specs,
+                                                                       std::vector<std::size_t> cuts,
+                                                                       const training_body_options& options) {
+  cuts.insert(cuts.begin(), 0);
+  cuts.push_back(specs.size());
+  std::vector<std::unique_ptr<autograd_body>> stages;
+  for (std::size_t at = 0; at + 1 < cuts.size(); ++at) {
+    auto part = make_layer_part(specs, cuts[at], cuts[at + 1], options.seed);
+    if (!part) return tl::make_unexpected(part.error());
+    training_body_options own = options;
+    own.stage = static_cast<stage_index>(at);
+    auto body = make_training_body(std::move(*part), std::move(own));
+    if (!body) return tl::make_unexpected(body.error());
+    (*body)->on_start();
+    stages.push_back(std::move(*body));
+  }
+  return stages;
+}
+
+inline plain_pipeline pipeline_of(const std::vector<layer_spec>& specs, const std::vector<std::size_t>& cuts,
+                                  const training_body_options& options) {
+  return plain_pipeline(get(stages_of(specs, cuts, options)));
+}
+
+inline void expect_equal(const state_dict& found, const state_dict& wanted) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t at = 0; at < wanted.size(); ++at) {
+    EXPECT_EQ(found[at].name, wanted[at].name);
+    EXPECT_TRUE(at::equal(found[at].tensor, wanted[at].tensor)) << wanted[at].name;
+  }
+}
+
+}  // namespace troupe::testing
