@@ -170,6 +170,8 @@ struct planned_call {
   std::vector<std::uint64_t> empty = {};
   /// The decision: weights stay as they are.
   bool is_skipped = false;
+  /// The plain loop leaves it out.
+  bool is_cancelled = false;
 
   [[nodiscard]] bool is_empty(std::uint64_t index) const { return std::ranges::find(empty, index) != empty.end(); }
 };
@@ -181,13 +183,14 @@ struct training_outcome {
   friend bool operator==(const training_outcome&, const training_outcome&) = default;
 };
 
-/// A plain loop, without engines. `cancelled`: calls that are left out.
+/// A plain loop, without engines.
 inline training_outcome plain_training(std::uint32_t stages, std::uint32_t replicas,
                                        const std::vector<planned_call>& calls) {
   training_outcome all;
   for (stage_index stage = 0; stage < stages; ++stage) all.weights.push_back(first_weights(stage));
   std::uint64_t step = 0;
   for (call_number call = 0; call < calls.size(); ++call) {
+    if (calls[call].is_cancelled) continue;
     std::vector<std::vector<std::optional<word>>> sums(stages, std::vector<std::optional<word>>(replicas));
     for (std::uint64_t index = 0; index < calls[call].micro_batches; ++index) {
       const micro_batch_id id{call, index};

@@ -1,6 +1,8 @@
 // Goal: stages that train compute their passes in the order of DeepSpeed's schedule, keep no more micro-batches than it
 // does, cannot block each other, and give the numbers of a plain loop. Method: real engines and edges in one thread,
 // which make their steps in random orders; train_schedule and plain_training() are independent of them.
+#include <random>
+
 #include <gmock/gmock.h>
 
 #include "runtime/schedule/train_schedule.hpp"

@@ -12,7 +12,7 @@ constexpr call_number opened_ahead = 3;
 
 }  // namespace
 
-training_pipeline::training_pipeline(training_setup setup) : setup_(std::move(setup)), chance_(setup_.seed) {
+training_pipeline::training_pipeline(training_setup setup) : setup_(std::move(setup)), drawn_(setup_.seed) {
   nodes_.reserve(std::size_t{setup_.stages} * setup_.replicas);  // listeners keep their addresses
   for (stage_index stage = 0; stage < setup_.stages; ++stage) {
     for (replica_index replica = 0; replica < setup_.replicas; ++replica) {
@@ -217,27 +217,27 @@ bool training_pipeline::load() {
   return true;
 }
 
-bool training_pipeline::hear(node& who) {
-  if (!who.is_alive || who.told.empty()) return false;
+void training_pipeline::hear(node& who) {
   if (const auto* begin = std::get_if<stage_command::open_call>(&who.told.front())) who.opened = begin->call + 1;
   EXPECT_TRUE(who.engine->command(std::move(who.told.front())));
   who.told.pop_front();
-  return true;
 }
 
-bool training_pipeline::move(std::size_t actor) {
+bool training_pipeline::move(std::size_t actor, bool is_sweep) {
   now_ += 50us;
   if (actor < nodes_.size()) {
     node& who = nodes_[actor];
+    if (!who.told.empty() && who.is_alive && (is_sweep || draw(2) == 0)) {
+      hear(who);
+      return true;
+    }
     return who.is_alive && !who.has_finished && who.engine->step() == step_result::progressed;
   }
-  actor -= nodes_.size();
-  if (actor < nodes_.size()) return hear(nodes_[actor]);
   return actor == nodes_.size() ? load() : decide_if_complete();
 }
 
 bool training_pipeline::run_until(const std::function<bool()>& reached) {
-  const std::size_t actors = 2 * nodes_.size() + 2;
+  const std::size_t actors = nodes_.size() + 2;
   for (std::size_t idle = 0; idle < 2 * actors;) {
     ++turns_;
     // After many turns without progress, all have their turn one after another, and scores that wait are due.
@@ -245,7 +245,7 @@ bool training_pipeline::run_until(const std::function<bool()>& reached) {
     if (idle == actors) now_ += 1s;
     const std::size_t actor = is_sweep ? idle - actors : draw(actors);
     if (!is_sweep && actor < nodes_.size() && draw(8) < nodes_[actor].laziness) continue;
-    idle = move(actor) ? 0 : idle + 1;
+    idle = move(actor, is_sweep) ? 0 : idle + 1;
     if (reached()) return false;
   }
   return current_ == setup_.calls.size();

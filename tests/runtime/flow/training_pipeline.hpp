@@ -3,7 +3,6 @@
 #pragma once
 
 #include <deque>
-#include <random>
 #include <set>
 
 #include "hash_training.hpp"
@@ -55,7 +54,9 @@ class training_pipeline {
   /// Engines that are dead begin anew in the memory of those before, and all edges are made again. `lag`: the loader
   /// has not heard of the newest decision.
   void start_epoch(bool lag = false);
+  /// Has no effect on a call that is over.
   void cancel(call_number call);
+  [[nodiscard]] const std::set<call_number>& cancelled() const noexcept { return cancelled_; }
 
   [[nodiscard]] training_outcome outcome() const;
   [[nodiscard]] node& at(stage_address who) { return nodes_.at(who.stage * setup_.replicas + who.replica); }
@@ -78,18 +79,16 @@ class training_pipeline {
   void take_vote(const step_vote& vote);
   bool decide_if_complete();
   void end_call();
-  bool move(std::size_t actor);
+  bool move(std::size_t actor, bool is_sweep);
   bool load();
-  bool hear(node& who);
+  void hear(node& who);
   [[nodiscard]] edge_ends edge(std::uint32_t slots);
   void wire(std::vector<std::shared_ptr<engine_wiring>>& wirings);
   [[nodiscard]] stage_command::open_call open_of(call_number call, const node& at) const;
-  std::uint64_t draw(std::uint64_t below) {
-    return std::uniform_int_distribution<std::uint64_t>(0, below - 1)(chance_);
-  }
+  std::uint64_t draw(std::uint64_t below) { return (drawn_ = mix(drawn_, 1)) % below; }
 
   training_setup setup_;
-  std::mt19937_64 chance_;
+  word drawn_;
   std::chrono::nanoseconds now_{0};
   trace_clock clock_;
   std::vector<node> nodes_;
