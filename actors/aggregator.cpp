@@ -24,7 +24,8 @@ aggregator_actor::behavior_type aggregator_state::behavior() {
         tell_low_water();  // the last mark may have been lost with the loader's actor before this one
       },
       [this](const open_ticket& open) {
-        ledger->begin(open.ticket->number, open.ticket->folds, open.ticket->start);
+        ledger->begin(open.ticket->number, open.ticket->folds, open.ticket->start,
+                      open.ticket->trains ? call_end::when_committed : call_end::when_folded);
         return call_opened{open.ticket->number};
       },
       [this](score_batch& batch) {
@@ -37,6 +38,10 @@ aggregator_actor::behavior_type aggregator_state::behavior() {
       [this](const call_size& end) {
         ledger->close(end);
         after_change(end.call);
+      },
+      [this](const commit_call& decided) {
+        ledger->commit(decided.call);
+        after_change(decided.call);
       },
       [this](const cancel_call& cancel) {
         ledger->cancel(cancel.call);
@@ -52,6 +57,7 @@ void aggregator_state::after_change(call_number touched) {
     last_report_ = now;
     report_progress(touched);
   }
+  if (ledger->is_folded(touched)) tell(self, director, call_folded{touched});
   while (auto ended = ledger->take_ended()) {
     tell(self, monitor, call_progress{ended->call, ended->folded, ended->samples});
     tell(self, director, call_completed{*ended});

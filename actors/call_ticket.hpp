@@ -11,6 +11,7 @@
 
 #include "messages/lifecycle.hpp"
 #include "runtime/flow/stage_body.hpp"
+#include "runtime/journal/step_record.hpp"
 #include "runtime/ledger/call_fold.hpp"
 #include "runtime/ledger/fold_ledger.hpp"
 #include "runtime/ledger/micro_batch_source.hpp"
@@ -23,6 +24,8 @@ namespace troupe {
 /// E0605).
 struct call_outcome {
   call_tally tally;
+  /// Set where the call was a training step that was decided.
+  std::optional<step_record> step = std::nullopt;
   std::optional<error> cause;
   /// From the order to load to the last fold.
   std::chrono::nanoseconds wall{0};
@@ -61,6 +64,8 @@ struct call_ticket {
   std::vector<std::size_t> score_words;
   /// One fold per sink. The submitter reads them when the future is ready.
   std::vector<std::shared_ptr<call_fold>> folds;
+  /// The call is a step of training, and ends with a decision.
+  bool trains = false;
   std::promise<call_outcome> done;
 };
 

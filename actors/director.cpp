@@ -9,6 +9,7 @@
 #include "messages/check.hpp"
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
+#include "runtime/step/step_ledger.hpp"
 
 namespace troupe {
 namespace {
@@ -42,6 +43,8 @@ director_actor::behavior_type director_state::start(director_options options) {
       guarded<failure>([this](const auto& what) {
         what.micro_batch ? cancel(what.micro_batch->call, what.cause) : fatal(what.cause);
       }),
+      guarded<call_folded>([this](const auto& what) { is_folded(what.call); }),
+      guarded<step_vote>([this](const auto& vote) { count(vote); }),
       guarded<call_completed>([this](const auto& end) { ended(end); }),
       guarded<stopped>([this](const auto& what) { engine_stopped(what); }),
   };
@@ -83,6 +86,7 @@ void director_state::submit(const call_ticket_ptr& ticket) {
                            "wait for one of them before the next"});
   }
   const call_number number = calls_.open(ticket);
+  if (ticket->trains) options_.steps->begin(number);
   open_at_aggregator(number);
   for (const auto& [at, one] : stages_.members()) {
     if (one.now == stage_roster::standing::ready || one.now == stage_roster::standing::wired) open_at(at, number);
@@ -146,7 +150,9 @@ void director_state::load_in_order() {
 }
 
 void director_state::cancel(call_number number, const error& cause) {
+  if (record_of(number)) return;  // a step that was decided is done, whatever comes now
   if (!calls_.cancel(number, cause)) return;
+  if (options_.steps) options_.steps->cancel(number);
   // The aggregator is told first. When the loader has dropped the call it has room for others, and the ledger, which
   // has room for one window, must not hold scores of both.
   tell(self_, aggregator_, cancel_call{number, cause});
@@ -180,6 +186,7 @@ void director_state::ended(const call_completed& end) {
   call_book::call entry = std::move(*calls_.close(end.tally.call));
   const std::uint64_t replays = options_.engines->loader->counters().replayed.load(std::memory_order_relaxed);
   call_outcome outcome{.tally = end.tally,
+                       .step = record_of(end.tally.call),
                        .cause = std::move(entry.cause),
                        .wall = entry.started.count() == 0 ? entry.started : steady_now() - entry.started,
                        .replayed = replays - std::exchange(replays_reported_, replays),

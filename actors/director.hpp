@@ -23,6 +23,8 @@
 
 namespace troupe {
 
+class step_ledger;
+
 /// What a director is given at its start. The director's children may die and be replaced; nothing of this ends with
 /// them.
 struct director_options {
@@ -35,6 +37,8 @@ struct director_options {
   /// Where the stages come from.
   std::shared_ptr<stage_provider> provider;
   std::shared_ptr<report_box> reports;
+  /// Decides about steps; null where the run trains nothing. Owned outside, as the ledger is.
+  std::shared_ptr<step_ledger> steps = nullptr;
   /// The time for each acknowledgement of a call, over all attempts. Longer than the time after which a silent stage is
   /// replaced.
   std::chrono::nanoseconds request_timeout = limits::control_request_timeout;
@@ -93,6 +97,15 @@ class director_state {
   void engine_stopped(const stopped& what);
   void end_if_all_stopped();
   void end();
+
+  // Steps of training (director_training.cpp).
+  void count(const step_vote& vote);
+  void is_folded(call_number number);
+  void decide(call_number number);
+  void tell_decision(stage_address at);
+  void commit_again();
+  [[nodiscard]] micro_batch_id behind_decisions(micro_batch_id from) const;
+  [[nodiscard]] std::optional<step_record> record_of(call_number number) const;
 
   // Start, loss and replacement of stages, edges and actors (director_recovery.cpp).
   void start_stages();

@@ -8,6 +8,7 @@
 #include "actors/loader.hpp"
 #include "messages/exception_text.hpp"
 #include "messages/limits.hpp"
+#include "runtime/step/step_ledger.hpp"
 
 namespace troupe {
 
@@ -29,6 +30,7 @@ void director_state::stage_is_ready(const stage_ready& ready) {
   for (const auto& [number, entry] : calls_.calls()) {
     if (entry.now != call_book::phase::cancelling) open_at(ready.address, number);
   }
+  tell_decision(ready.address);
   start_epoch_if_needed();
 }
 
@@ -103,8 +105,10 @@ void director_state::start_epoch(const loading_paused& paused) {
   // Another stage may have died meanwhile. Then the loader stays paused until its successor is ready.
   if (phase_ >= run_phase::aborting || !stages_.can_be_wired()) return;
   const auto present = stages_.wire();
-  const micro_batch_id from = calls_.first_awaited(paused.first);
-  auto edges = make_edges({.epoch = epochs_.begin(steady_now()), .present = present, .from = from});
+  const micro_batch_id from = calls_.first_awaited(behind_decisions(paused.first));
+  const epoch_number epoch = epochs_.begin(steady_now());
+  if (options_.steps) options_.steps->begin_epoch(epoch);
+  auto edges = make_edges({.epoch = epoch, .present = present, .from = from});
   if (!edges) return fatal(edges.error());
   tell_of_replacements(present, from);
   tell_of_other_losses(from);
@@ -221,6 +225,7 @@ void director_state::replace_aggregator() {
     if (entry.now == call_book::phase::cancelling) tell(self_, aggregator_, cancel_call{number, *entry.cause});
   }
   tell_stages(meet_aggregator{aggregator_});
+  commit_again();
 }
 
 void director_state::replace_loader() {

@@ -50,7 +50,7 @@ expected<std::shared_ptr<engine_wiring>> local_stages::wire(const epoch_request&
                             .bell = [&](std::size_t instance) -> doorbell& { return bell_of(instance); }});
   for (const stage_address& each : round.present) {
     auto edges = std::make_shared<engine_wiring>(std::move(wired[plan.instance_at(each)]));
-    post(members_.at(each).actor, start_stage_epoch{std::move(edges), round.from});
+    post(members_.at(each).actor, start_stage_epoch{std::move(edges), round.from, round.epoch});
   }
   return std::make_shared<engine_wiring>(std::move(wired[source()]));
 }

@@ -8,6 +8,7 @@
 #include "messages/failure.hpp"
 #include "messages/lifecycle.hpp"
 #include "messages/score_batch.hpp"
+#include "messages/training.hpp"
 #include "messages/worker.hpp"
 #include "runtime/flow/loader_engine.hpp"
 #include <troupe/log_record.hpp>
@@ -45,6 +46,7 @@ struct start_loader_epoch {
 struct start_stage_epoch {
   std::shared_ptr<engine_wiring> edges;
   micro_batch_id from;
+  epoch_number epoch = 0;
 };
 /// director -> itself: limits::edge_loss_patience has passed since edge_lost came.
 struct edge_still_lost {
@@ -63,7 +65,7 @@ struct meet_aggregator;
 using director_actor =
     caf::typed_actor<cast<open_ticket>, cast<cancel_ticket>, cast<cut_calls>, cast<stop_request>, cast<stage_ready>,
                      cast<stage_lost>, cast<edge_lost>, cast<edge_still_lost>, cast<work_lost>, cast<loading_paused>,
-                     cast<failure>, cast<call_completed>, cast<stopped>>;
+                     cast<failure>, cast<call_folded>, cast<call_completed>, cast<step_vote>, cast<stopped>>;
 
 using loader_actor =
     caf::typed_actor<cast<open_ticket>, cast<low_water>, cast<cancel_call>, cast<cut_calls_below>, cast<stop_request>,
@@ -74,7 +76,7 @@ using loader_actor =
 /// What the director tells a stage, wherever its engine is. Edges come to the engine by its own process:
 /// local_stage_actor, remote_stage_actor.
 using stage_actor = caf::typed_actor<rpc<open_ticket, call_opened>, cast<release_call>, cast<cancel_call>,
-                                     cast<meet_aggregator>, cast<stop_request>>;
+                                     cast<step_decision>, cast<meet_aggregator>, cast<stop_request>>;
 
 /// director -> aggregator, for the first loader actor and for each later one: this actor gets the low-water mark, at
 /// once and whenever it rises.
@@ -83,7 +85,7 @@ struct meet_loader {
 };
 
 using aggregator_actor = caf::typed_actor<cast<meet_loader>, rpc<open_ticket, call_opened>, cast<score_batch>,
-                                          cast<call_size>, cast<cancel_call>>;
+                                          cast<call_size>, cast<commit_call>, cast<cancel_call>>;
 
 /// director -> loader, stages: this aggregator takes the place of one that has died.
 struct meet_aggregator {
@@ -129,3 +131,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_progress)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::failure)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::score_batch)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_size)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::call_folded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::commit_call)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::step_vote)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::step_decision)

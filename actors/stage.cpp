@@ -8,6 +8,11 @@ stage_listener report_to(const director_actor& director, const aggregator_actor&
   const weak_actor<aggregator_actor> folds{aggregator};
   return {.on_ready = [reports, ready = stage_ready{engine.address(), incarnation}] { reports.tell(ready); },
           .on_scores = [folds](std::vector<score> scores) { folds.tell(score_batch{std::move(scores)}); },
+          .on_vote =
+              [reports, incarnation](step_vote vote) {
+                vote.incarnation = incarnation;
+                reports.tell(std::move(vote));
+              },
           .on_failure = [reports](failure what) { reports.tell(std::move(what)); },
           .on_finished =
               [reports, &engine, incarnation] {
@@ -29,7 +34,7 @@ local_stage_actor::behavior_type stage(local_stage_actor::stateful_pointer<stage
   };
   return {
       [=](const open_ticket& open) {
-        stage_command::open_call begin{open.ticket->number, open.ticket->start.first(), {}};
+        stage_command::open_call begin{open.ticket->number, open.ticket->start.first(), {}, open.ticket->trains};
         for (const std::uint32_t sink : self->state.engine->sinks()) {
           begin.scorers.push_back(open.ticket->make_scorer(sink));
         }
@@ -38,13 +43,14 @@ local_stage_actor::behavior_type stage(local_stage_actor::stateful_pointer<stage
       },
       [=](const release_call& end) { order(stage_command::release_call{end.call}); },
       [=](const cancel_call& cancel) { order(stage_command::cancel_call{cancel.call}); },
+      [=](const step_decision& decision) { order(stage_command::decide_step{decision}); },
       [=](const meet_aggregator& meet) {
         const compute_engine& reporting = *self->state.engine;
         order(stage_command::listen{report_to(director, meet.aggregator, reporting, incarnation)});
       },
       [=](const stop_request&) { self->state.engine->stop(); },
       [=](const start_stage_epoch& start_epoch) {
-        order(stage_command::start_epoch{start_epoch.edges, start_epoch.from});
+        order(stage_command::start_epoch{start_epoch.edges, start_epoch.from, start_epoch.epoch});
       },
   };
 }

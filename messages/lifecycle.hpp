@@ -54,6 +54,7 @@ enum class score_content : std::uint8_t {
   loss = 1,              ///< at the first sink the parts of the loss, nothing at others
   outputs = 2,           ///< at the first sink the outputs, nothing at others
   loss_and_outputs = 3,  ///< both of them
+  step_loss = 4,         ///< at the first sink the sum and weight of a training step's loss, nothing at others
 };
 
 /// How a stage in a worker process makes the scorers of a call.
@@ -74,6 +75,8 @@ struct open_call {
   /// Index of its first micro-batch: above 0 where the call is resumed.
   std::uint64_t first = 0;
   scoring scores = {};
+  /// A step of training.
+  bool trains = false;
 };
 
 /// director -> stages, after a call was completed or cancelled: its scorers may go. No reply. For an unknown or

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 inline constexpr std::uint64_t schedule_cells_max = 1u << 22;
 /// Runs of one `troupe simulate`, whose report is kept until the last one has ended.
 inline constexpr std::uint64_t simulated_seeds_max = 1'000'000;
+inline constexpr std::uint64_t step_micro_batches_max = 1u << 16;
 /// A year: far beyond any run, and far below what a steady clock can count.
 inline constexpr double deadline_seconds_max = 366.0 * 24 * 3600;
 inline constexpr double deadline_seconds_min = 0.001;

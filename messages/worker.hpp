@@ -66,6 +66,9 @@ struct worker_assignment {
   std::uint32_t loader_pages = 1;
   /// Bytes of the input that the stage warms up with, in tensor_codec's form; 0: there is none.
   std::uint64_t warm_up_bytes = 0;
+  /// The memory of its weights comes before this, in which an incarnation before may have left them. Only where the run
+  /// trains.
+  bool has_state = false;
   /// Those of the stage, of its worker and of its edges that the run has not spent.
   std::vector<assigned_fault> faults;
 };

@@ -41,6 +41,7 @@ expected<void> driver_orders::check(const worker_assignment& said) const {
   if (fine) fine = within("worker_assignment.inputs", said.inputs.size(), 0, limits::ports_max);
   if (fine) fine = within("worker_assignment.loader_pages", said.loader_pages, 0, 1);
   if (fine) fine = within("worker_assignment.warm_up_bytes", said.warm_up_bytes, 0, limits::shm_slot_bytes_max);
+  if (fine && said.has_state) fine = check_trains("worker_assignment.has_state");
   for (const assigned_fault& each : said.faults) {
     if (fine) fine = within("worker_assignment.faults", each.number, 0, limits::faults_max - 1);
     if (fine && !parse_fault(each.text)) {
@@ -89,7 +90,25 @@ expected<void> driver_orders::check_offers(const std::vector<offered_edge>& offe
   return {};
 }
 
+/// An engine that evaluates gets no steps.
+expected<void> driver_orders::check_trains(const char* field) const {
+  if (plan_.trains) return {};
+  return fail(error_code::wire_malformed, field, "this run does not train",
+              "run the same version of Troupe everywhere");
+}
+
+expected<void> driver_orders::check(const step_decision&) const {
+  return check_trains("step_decision");
+}
+
 expected<void> driver_orders::check(const open_call& said) {
+  if (said.trains) {
+    TROUPE_TRY(check_trains("open_call.trains"));
+  }
+  if (said.trains != (said.scores.content == score_content::step_loss)) {
+    return fail(error_code::wire_malformed, "open_call.scores.content", "a step, and it alone, has the loss of a step",
+                "run the same version of Troupe everywhere");
+  }
   if (said.scores.metrics && said.scores.content != score_content::metrics) {
     return fail(error_code::wire_malformed, "open_call.scores.metrics", "the call is scored by something else",
                 "run the same version of Troupe everywhere");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "messages/lifecycle.hpp"
+#include "messages/training.hpp"
 #include "messages/worker.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 #include <troupe/error.hpp>
@@ -28,9 +29,11 @@ class driver_orders {
   [[nodiscard]] expected<void> check(const open_call& said);
   [[nodiscard]] expected<void> check(const release_call& said);
   [[nodiscard]] expected<void> check(const cancel_call& said);
+  [[nodiscard]] expected<void> check(const step_decision& said) const;
   [[nodiscard]] expected<void> check(const stop_request&) const { return {}; }
 
  private:
+  [[nodiscard]] expected<void> check_trains(const char* field) const;
   [[nodiscard]] expected<void> check_offers(const std::vector<offered_edge>& offers) const;
 
   const wiring_plan& plan_;

@@ -40,6 +40,7 @@ remote_stage_actor::behavior_type remote_stage_state::start(remote_stage_options
       [this](const open_ticket& what) { return open(what); },
       [this](const release_call& end) { over(end); },
       [this](const cancel_call& cancel) { over(cancel); },
+      [this](const step_decision& decision) { to_worker(decision); },
       [this](const meet_aggregator& meet) { options_.aggregator = meet.aggregator; },
       [this](const stop_request& request) { stop(request); },
       [this](const worker_said& what) { from_worker(what); },
@@ -89,6 +90,10 @@ expected<void> remote_stage_state::assign(const worker_granted& given) {
   const auto lend_page = [&] {
     return shares_memory ? hand_over("loader", options_.loader_page->memory()) : expected<void>{};
   };
+  const auto state = options_.setup->states.find(options_.at);
+  if (state != options_.setup->states.end()) {
+    TROUPE_TRY(hand_over("state", state->second));
+  }
   const bool memory_first = options_.setup->memory_first;
   TROUPE_TRY(memory_first ? lend_page() : expected<void>{});
 
@@ -106,6 +111,7 @@ expected<void> remote_stage_state::assign(const worker_granted& given) {
                               .inputs = assignment.inputs,
                               .loader_pages = shares_memory ? 1u : 0u,
                               .warm_up_bytes = warm_up_bytes,
+                              .has_state = state != options_.setup->states.end(),
                               .faults = faults ? faults->assign(options_.at, worker_) : std::vector<assigned_fault>{}});
   return memory_first ? expected<void>{} : lend_page();
 }
@@ -158,11 +164,12 @@ void remote_stage_state::over(const Message& end) {
 void remote_stage_state::from_worker(const worker_said& what) {
   if (!claims_ || phase_ == phase::lost || what.worker != worker_) return;
   const stage_accounts::taking_in decoding(*options_.accounts);
-  const auto taken = dispatch<score_batch, call_opened, stage_ready, failure, stopped, edge_lost, edge_damaged>(
-      what.message, [this](auto&& said) {
-        if (const objection wrong = claims_->to(said)) return kill_for(false_claim(*wrong));
-        accept(std::forward<decltype(said)>(said));
-      });
+  const auto taken =
+      dispatch<score_batch, step_vote, call_opened, stage_ready, failure, stopped, edge_lost, edge_damaged>(
+          what.message, [this](auto&& said) {
+            if (const objection wrong = claims_->to(said)) return kill_for(false_claim(*wrong));
+            accept(std::forward<decltype(said)>(said));
+          });
   if (!taken) kill_for("it sent nonsense: " + brief(taken.error()));
 }
 
@@ -229,7 +236,7 @@ caf::result<call_opened> remote_stage_state::open(const open_ticket& open) {
   const bool is_new = opening_.insert_or_assign(call.number, promise).second;
   if (claims_) claims_->told_call(call.number, call.score_words);
   if (call.unpack) unpack_.insert_or_assign(call.number, call.unpack);
-  if (is_new) to_worker(open_call{call.number, call.start.first(), call.in_workers});
+  if (is_new) to_worker(open_call{call.number, call.start.first(), call.in_workers, call.trains});
   return promise;
 }
 

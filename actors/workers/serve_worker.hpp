@@ -10,13 +10,22 @@
 #include "messages/worker.hpp"
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/tcp/node_network.hpp"
-#include "runtime/flow/stage_body.hpp"
+#include "runtime/flow/engine_body.hpp"
+#include "runtime/os/shared_memory.hpp"
 #include "runtime/process/worker_environment.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 #include "runtime/trace/trace_recorder.hpp"
 #include "runtime/transport/transport_table.hpp"
 
 namespace troupe {
+
+/// What came with an assignment.
+struct assigned_memory {
+  /// Null: the stage is not warmed up.
+  payload_ptr warm_up = nullptr;
+  /// Of the weights of a stage that trains; else null. May be of any size, which the worker makes what it needs.
+  std::shared_ptr<shared_memory> state = nullptr;
+};
 
 /// What a worker finds out by itself, because it is the same program with the same arguments as its driver. It is
 /// enough to become any stage of the run. All functions but `prepare` are called from one thread at a time.
@@ -41,9 +50,8 @@ struct worker_description {
   /// Does the slow parts of becoming a stage beforehand. Called once, on a thread of its own, in a worker that has
   /// waited for limits::worker_idle_before_preparing. The assignment may come before, meanwhile, or never. May be null.
   std::function<void()> prepare = nullptr;
-  /// Makes the body of the assigned stage. `warm_up` is null if the assignment has no warm-up.
-  std::function<expected<std::shared_ptr<stage_body>>(const worker_assignment& to, const payload_ptr& warm_up)>
-      make_body;
+  /// Makes the body of the assigned stage.
+  std::function<expected<engine_body>(const worker_assignment& to, const assigned_memory& given)> make_body;
   /// Makes the scorer of one call.
   std::function<expected<std::shared_ptr<scorer>>(std::uint32_t sink, const scoring& asked)> make_scorer;
 };

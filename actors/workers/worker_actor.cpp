@@ -76,12 +76,11 @@ worker_actor_type::behavior_type worker_actor_state::start(std::shared_ptr<worke
 }
 
 void worker_actor_state::obey(const from_driver& order) {
-  const auto taken =
-      dispatch<open_call, release_call, cancel_call, wiring_order, stop_request, worker_assignment, run_begun>(
-          order.message, [this](const auto& what) {
-            if (auto fine = orders_->check(what); !fine) body_->process.end(fine.error());
-            handle(what);
-          });
+  const auto taken = dispatch<open_call, release_call, cancel_call, step_decision, wiring_order, stop_request,
+                              worker_assignment, run_begun>(order.message, [this](const auto& what) {
+    if (auto fine = orders_->check(what); !fine) body_->process.end(fine.error());
+    handle(what);
+  });
   if (!taken) body_->process.end(taken.error());
 }
 
@@ -105,8 +104,12 @@ expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   // If the process ends from here on, the stage may be the cause: its death is counted.
   page->taken.store(true, std::memory_order_release);
   TROUPE_TRY(take_loader_page(to));
-  const auto warm_up = TROUPE_TRY(warm_up_of(to));
-  auto stage = TROUPE_TRY(what.make_body(to, warm_up));
+  assigned_memory given{.warm_up = TROUPE_TRY(warm_up_of(to))};
+  if (to.has_state) {
+    auto memory = TROUPE_TRY(body_->process.take("state", 1));
+    given.state = std::make_shared<shared_memory>(TROUPE_TRY(shared_memory::adopt(std::move(memory.front()), 1)));
+  }
+  auto stage = TROUPE_TRY(what.make_body(to, given));
   // Checked again, since a file may have been replaced while it was read.
   TROUPE_TRY(check_fingerprint(to));
   if (!to.faults.empty()) {
@@ -155,6 +158,11 @@ stage_listener worker_actor_state::report_to_driver(const std::shared_ptr<engine
                 for (score& each : scores) each.sender_incarnation = incarnation;
                 send_scores(std::move(scores), page->work, send);
               },
+          .on_vote =
+              [send, incarnation = assignment_->incarnation](step_vote vote) {
+                vote.incarnation = incarnation;
+                send(vote);
+              },
           .on_failure =
               [send, body = body_, incarnation = assignment_->incarnation](failure what) {
                 // After a failure of the device this process cannot use it any more. Another process can.
@@ -180,7 +188,7 @@ void worker_actor_state::handle(const run_begun& begin) {
 
 void worker_actor_state::handle(const open_call& begin) {
   if (!engine_) return;
-  stage_command::open_call command{begin.call, begin.first, {}};
+  stage_command::open_call command{begin.call, begin.first, {}, begin.trains};
   for (const std::uint32_t sink : engine_->sinks()) {
     auto made = body_->description.make_scorer(sink, begin.scores);
     if (!made)
@@ -200,6 +208,10 @@ void worker_actor_state::handle(const cancel_call& cancel) {
   order(stage_command::cancel_call{cancel.call});
 }
 
+void worker_actor_state::handle(const step_decision& decision) {
+  order(stage_command::decide_step{decision});
+}
+
 void worker_actor_state::handle(const stop_request&) {
   if (engine_) return engine_->stop();
   if (!assignment_) return;
@@ -211,7 +223,7 @@ void worker_actor_state::handle(const wiring_order& wiring) {
   if (!engine_) return;
   auto edges = open_edges(wiring);
   if (!edges) body_->process.end(edges.error());
-  order(stage_command::start_epoch{std::make_shared<engine_wiring>(std::move(*edges)), wiring.from});
+  order(stage_command::start_epoch{std::make_shared<engine_wiring>(std::move(*edges)), wiring.from, wiring.epoch});
 }
 
 expected<engine_wiring> worker_actor_state::open_edges(const wiring_order& wiring) {
@@ -224,8 +236,10 @@ expected<engine_wiring> worker_actor_state::open_edges(const wiring_order& wirin
             return site_of(wiring, channel, plan.channels[channel].producer)
                 .and_then([this](edge_site&& site) { return body_->edges->open_consumer(std::move(site)); })
                 .map([&](std::unique_ptr<edge_consumer>&& end) {
-                  return check_arrivals(std::move(end),
-                                        within_bounds(loader_page_, damage_reporter(wiring.epoch, channel)));
+                  // There is one sum in a step, which has the samples of many micro-batches.
+                  const bool is_sum = plan.channels[channel].kind == channel_kind::sums;
+                  return check_arrivals(std::move(end), within_bounds(is_sum ? nullptr : loader_page_,
+                                                                      damage_reporter(wiring.epoch, channel)));
                 });
           },
       .producer =

@@ -52,6 +52,7 @@ class worker_actor_state {
   void handle(const open_call& begin);
   void handle(const release_call& end);
   void handle(const cancel_call& cancel);
+  void handle(const step_decision& decision);
   void handle(const wiring_order& order);
   void handle(const stop_request& stop);
 

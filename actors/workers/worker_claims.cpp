@@ -37,7 +37,8 @@ worker_place place_in(const wiring_plan& plan, stage_address at) {
           .name = {},
           .sinks = node.sinks,
           .has_parts = nodes_with_parts(plan)[at.stage],
-          .replicas = node.fixed_replica ? node.replicas : 1};
+          .replicas = node.fixed_replica ? node.replicas : 1,
+          .trains = plan.trains};
 }
 
 worker_claims::worker_claims(worker_place place, std::shared_ptr<const handed_out> sent, clock_function now)
@@ -116,6 +117,17 @@ objection worker_claims::to_words(const score& said) const {
   const std::size_t wanted = known->second[said.sink];
   if (wanted == 0 || said.words.size() == wanted || (said.samples == 0 && said.words.empty())) return {};
   return fmt::format("score.words are {}, and the metrics have {}", said.words.size(), wanted);
+}
+
+objection worker_claims::to(const step_vote& said) const {
+  if (!place_.trains) return "step_vote comes from a run that does not train";
+  if (auto wrong = to_identity("step_vote", said.address, said.incarnation)) return wrong;
+  if (said.epoch == 0 || said.epoch > epoch_) {
+    return fmt::format("step_vote.epoch is {}, and the last one is {}", said.epoch, epoch_);
+  }
+  if (said.call >= sent_->next_call())
+    return fmt::format("step_vote.call is {}, and no such call has begun", said.call);
+  return {};
 }
 
 objection worker_claims::to(const failure& said) const {

@@ -12,6 +12,7 @@
 #include "messages/failure.hpp"
 #include "messages/lifecycle.hpp"
 #include "messages/score_batch.hpp"
+#include "messages/training.hpp"
 #include "messages/worker.hpp"
 #include "runtime/edge/transport.hpp"
 #include "runtime/ledger/handed_out.hpp"
@@ -33,6 +34,8 @@ struct worker_place {
   /// Where the node has wired_node::fixed_replica, the number of its replicas: this one gets only the ids whose index
   /// is `address.replica` modulo this number. Otherwise 1, and it may get any id.
   std::uint32_t replicas = 1;
+  /// wiring_plan::trains.
+  bool trains = false;
   /// transport::loses_ends().
   bool loses_ends = false;
 };
@@ -73,6 +76,7 @@ class worker_claims {
   [[nodiscard]] objection to(const stage_ready& said) const;
   /// One untrue score makes the batch untrue.
   [[nodiscard]] objection to(const score_batch& said) const;
+  [[nodiscard]] objection to(const step_vote& said) const;
   [[nodiscard]] objection to(const failure& said) const;
   [[nodiscard]] objection to(const stopped& said) const;
   [[nodiscard]] objection to(const edge_lost& said) const;

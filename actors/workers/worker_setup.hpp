@@ -17,6 +17,7 @@
 #include "runtime/edge/payload_codec.hpp"
 #include "runtime/edge/transport.hpp"
 #include "runtime/inject/fault_injector.hpp"
+#include "runtime/os/blob.hpp"
 #include "runtime/process/hosted_worker.hpp"
 #include "runtime/telemetry/shared_page.hpp"
 #include <troupe/options.hpp>
@@ -62,6 +63,8 @@ struct worker_setup {
   std::vector<std::pair<std::string, std::string>> environment = {};
   /// The pages of those engines of this process that have a neighbour in another process: the loader and local stages.
   std::map<stage_address, shared_page> local_pages = {};
+  /// Where the run trains: the memory of each stage's weights, which a worker of this host gets, and which outlives it.
+  std::map<stage_address, blob> states = {};
   /// The options that the user has given. Workers have the same time-out: worker_description::silence_timeout.
   worker_options asked = {};
 

@@ -103,7 +103,8 @@ expected<std::shared_ptr<engine_wiring>> worker_stages::wire(const epoch_request
       continue;
     }
     auto wired = TROUPE_TRY(wire_here(edges, instance));
-    post(members_.at(each).actor, start_stage_epoch{std::make_shared<engine_wiring>(std::move(wired)), round.from});
+    post(members_.at(each).actor,
+         start_stage_epoch{std::make_shared<engine_wiring>(std::move(wired)), round.from, round.epoch});
   }
   return wire_here(edges, source()).map([](engine_wiring&& wired) {
     return std::make_shared<engine_wiring>(std::move(wired));

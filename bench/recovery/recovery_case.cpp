@@ -61,11 +61,13 @@ void serve_recovery_case() {
   if (!run) end_worker(run.error());
   worker_description description = describe_worker(std::move(*run));
   description.make_body = [make = std::move(description.make_body)](const worker_assignment& to,
-                                                                    const payload_ptr& warm_up) {
+                                                                    const assigned_memory& given) {
     const auto begin = steady_now();
-    auto body = make(to, warm_up);
+    auto body = make(to, given);
     say_step("made", to.address.stage, begin);
-    return body.map([&](std::shared_ptr<stage_body> made) { return with_steps(std::move(made), to.address.stage); });
+    return body.map([&](engine_body made) -> engine_body {
+      return with_steps(std::get<std::shared_ptr<stage_body>>(std::move(made)), to.address.stage);
+    });
   };
   serve_worker(*process.worker, std::move(description));
 }

@@ -60,6 +60,8 @@ struct pipeline_engine_options {
   /// that output. Empty: the only one; E0603 where there are several.
   sink_options score = {};
   std::vector<eval_sink> sinks = {};
+  /// The model is trained; training_engine alone sets it.
+  std::shared_ptr<const training_options> training = nullptr;
 };
 
 /// What a DeepSpeed configuration says to a pipeline_engine; docs/config.md has its keys and the rule of the batch.
@@ -219,6 +221,7 @@ class pipeline_engine {
   [[nodiscard]] std::uint32_t num_stages() const noexcept;
 
  private:
+  friend class training_engine;
   struct impl;
   [[nodiscard]] static expected<std::unique_ptr<pipeline_engine>> start(model_source model, std::string name,
                                                                         pipeline_engine_options options,

@@ -18,6 +18,7 @@
 #include <troupe/model.hpp>
 #include <troupe/options.hpp>
 #include <troupe/stage_function.hpp>
+#include <troupe/training.hpp>
 #include <troupe/weights.hpp>
 
 namespace troupe {
@@ -111,6 +112,8 @@ struct cut_options {
   /// Takes a model whose results are not repeatable, such as one that draws random numbers, with a warning; otherwise
   /// it is E0216 (docs/models.md).
   bool allow_random = false;
+  /// The pipeline is trained; training_engine alone sets it.
+  std::shared_ptr<const training_options> training = nullptr;
 };
 
 class layered_model;
@@ -141,6 +144,10 @@ class model_source {
   /// What a journal pins: a SHA-256 of the files' content, or of the types, weights and buffers of the layers. E0210
   /// for a file that cannot be read; errors of open().
   [[nodiscard]] expected<std::string> identity(const cut_options& options, const std::string& pipeline) const;
+  /// The layers of C++ code that it was made from; null for any other source.
+  [[nodiscard]] const std::vector<layer_spec>* layers() const noexcept {
+    return std::get_if<std::vector<layer_spec>>(&from_);
+  }
   /// The file; `otherwise` for a model in memory.
   [[nodiscard]] std::string name_or(const std::string& otherwise) const;
   /// The same model with other weights: all of its table, by name. Where `state` is null, `file` holds them; else it is

@@ -55,6 +55,8 @@ TROUPE_CODEC(worker_hello);
 TROUPE_CODEC(worker_assignment);
 TROUPE_CODEC(wiring_order);
 TROUPE_CODEC(call_opened);
+TROUPE_CODEC(step_vote);
+TROUPE_CODEC(step_decision);
 TROUPE_CODEC(edge_lost);
 TROUPE_CODEC(edge_damaged);
 TROUPE_CODEC(agent_setup);

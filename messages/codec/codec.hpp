@@ -10,6 +10,7 @@
 #include "messages/lifecycle.hpp"
 #include "messages/score.hpp"
 #include "messages/score_batch.hpp"
+#include "messages/training.hpp"
 #include "messages/worker.hpp"
 #include <troupe/error.hpp>
 

@@ -48,6 +48,8 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::apply_fault, "apply_fault", "driver", "agent"},
     {message_kind::run_begun, "run_begun", "driver", "worker process"},
     {message_kind::end_asked, "end_asked", "agent", "driver"},
+    {message_kind::step_vote, "step_vote", "stage", "director"},
+    {message_kind::step_decision, "step_decision", "director", "stages"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

@@ -51,6 +51,8 @@ enum class message_kind : std::uint8_t {
   apply_fault = 58,
   run_begun = 59,
   end_asked = 60,
+  step_vote = 61,
+  step_decision = 62,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

@@ -25,7 +25,7 @@ void reader::read(stop_mode& value) {
 }
 
 void reader::read(score_content& value) {
-  value = static_cast<score_content>(number(static_cast<std::uint64_t>(score_content::loss_and_outputs)));
+  value = static_cast<score_content>(number(static_cast<std::uint64_t>(score_content::step_loss)));
 }
 
 void reader::read(error_code& value) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -27,6 +28,8 @@ class reader {
   void read(stop_mode& value);
   void read(score_content& value);
   void read(error_code& value);
+  void read(bool& value) { value = number(1) != 0; }
+  void read(double& value) { value = std::bit_cast<double>(number(std::numeric_limits<std::uint64_t>::max())); }
 
   template <std::unsigned_integral T>
   void read(T& value) {

@@ -48,7 +48,7 @@ template <> struct schema<stage_ready> : message_of<message_kind::stage_ready,
     &stage_ready::address, &stage_ready::incarnation> {};
 template <> struct schema<scoring> : fields_of<&scoring::content, &scoring::classes, &scoring::metrics> {};
 template <> struct schema<open_call> : message_of<message_kind::open_call,
-    &open_call::call, &open_call::first, &open_call::scores> {};
+    &open_call::call, &open_call::first, &open_call::scores, &open_call::trains> {};
 template <> struct schema<release_call> : message_of<message_kind::release_call, &release_call::call> {};
 template <> struct schema<cancel_call> : message_of<message_kind::cancel_call, &cancel_call::call, &cancel_call::cause> {};
 template <> struct schema<stop_request> : message_of<message_kind::stop_request, &stop_request::mode> {};
@@ -69,7 +69,7 @@ template <> struct schema<worker_assignment> : message_of<message_kind::worker_a
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
     &worker_assignment::prefetch_slots, &worker_assignment::stage_slots, &worker_assignment::threads,
     &worker_assignment::boundaries, &worker_assignment::runs_plain, &worker_assignment::inputs,
-    &worker_assignment::loader_pages, &worker_assignment::warm_up_bytes, &worker_assignment::faults> {};
+    &worker_assignment::loader_pages, &worker_assignment::warm_up_bytes, &worker_assignment::has_state, &worker_assignment::faults> {};
 template <> struct schema<run_begun> : message_of<message_kind::run_begun, &run_begun::age_ns> {};
 template <> struct schema<offered_edge> : fields_of<&offered_edge::channel, &offered_edge::blobs, &offered_edge::words> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,
@@ -127,6 +127,12 @@ template <> struct schema<signal_worker> : message_of<message_kind::signal_worke
 template <> struct schema<apply_fault> : message_of<message_kind::apply_fault,
     &apply_fault::fault, &apply_fault::with_workers, &apply_fault::lasts_ms> {};
 template <> struct schema<end_asked> : message_of<message_kind::end_asked, &end_asked::signal> {};
+template <> struct schema<step_vote> : message_of<message_kind::step_vote,
+    &step_vote::address, &step_vote::incarnation, &step_vote::epoch, &step_vote::call, &step_vote::weight,
+    &step_vote::squared_norms, &step_vote::state_hash, &step_vote::not_finite> {};
+template <> struct schema<step_decision> : message_of<message_kind::step_decision,
+    &step_decision::call, &step_decision::step, &step_decision::is_applied, &step_decision::gradient_scale,
+    &step_decision::learning_rate> {};
 template <> struct schema<error> : fields_of<&error::code, &error::where, &error::cause, &error::fix> {};
 // clang-format on
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -38,6 +39,10 @@ class byte_sink {
 class writer {
  public:
   writer() : packer_(sink_) {}
+
+  void write(bool value) { packer_.pack(static_cast<std::uint8_t>(value ? 1 : 0)); }
+  /// As its bits: msgpack has doubles, but no promise about their NaN.
+  void write(double value) { packer_.pack(std::bit_cast<std::uint64_t>(value)); }
 
   template <std::unsigned_integral T>
   void write(T value) {

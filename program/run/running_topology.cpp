@@ -61,6 +61,7 @@ void running_topology::impl::direct(std::shared_ptr<stage_provider> provider) {
                            .host = threads,
                            .provider = std::move(provider),
                            .reports = reports,
+                           .steps = engines->steps,
                            .request_timeout = std::max<std::chrono::nanoseconds>(
                                limits::control_request_timeout, silence + limits::control_request_margin),
                            .on_stopped = [this] { stopped_promise.set_value(); }};

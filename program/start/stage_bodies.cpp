@@ -16,6 +16,8 @@
 #include "runtime/stage/route_body.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/tensor/torch_graphs.hpp"
+#include "runtime/training/autograd_body.hpp"
+#include "runtime/training/layer_part.hpp"
 
 namespace troupe {
 
@@ -91,6 +93,59 @@ expected<std::shared_ptr<stage_body>> stage_bodies::make_function(const stage_no
   if (made == nullptr)
     return fail(error_code::forward_failed, node.name, "its factory returned nothing", "return an object");
   return std::make_shared<function_body>(std::move(made), std::move(options));
+}
+
+namespace {
+
+training_loss loss_of(const training_loss_options& asked, const sink_options& sink) {
+  return {.kind = asked.kind,
+          .ignore_index = asked.ignore_index,
+          .label_smoothing = asked.label_smoothing,
+          .class_weights = asked.class_weights,
+          .function = asked.function,
+          .names = {sink.tensor, sink.label}};
+}
+
+}  // namespace
+
+expected<engine_body> stage_bodies::make_for_engine(stage_address at,
+                                                    const std::shared_ptr<shared_memory>& state) const {
+  const cut_node* part = run_.part_at(at.stage);
+  if (!run_.plan.trains || part == nullptr) return make(at);
+  return make_trained(*part, at, state);
+}
+
+expected<std::shared_ptr<training_body>> stage_bodies::make_trained(const cut_node& part, stage_address at,
+                                                                    const std::shared_ptr<shared_memory>& state) const {
+  const cut_pipeline& pipeline = run_.parts().pipelines.at(part.pipeline);
+  const std::vector<layer_spec>* layers = pipeline.model.layers();
+  if (layers == nullptr) {
+    return fail(error_code::topology_invalid, "pipeline " + part.pipeline, "a model from a file cannot be trained",
+                "describe its layers in a pipeline_module");
+  }
+  const training_options& training = *pipeline.options.training;
+  const part_boundaries& boundaries = cuts_.at(part.pipeline).places.boundaries;
+  auto made = TROUPE_TRY(make_layer_part(*layers, boundaries[part.part], boundaries[part.part + 1], training.seed));
+  training_body_options options{.stage = at.stage,
+                                .replicas = run_.plan.nodes[at.stage].replicas,
+                                .threads = pipeline.options.threads.value_or(threads_),
+                                .optimizer = training.optimizer,
+                                .seed = training.seed,
+                                .recompute_interval = training.recompute_interval,
+                                .loss = loss_of(*training.loss, run_.parts().sinks.front().options)};
+  if (!state) return std::shared_ptr<training_body>(TROUPE_TRY(make_training_body(std::move(made), options)));
+  const auto layout = TROUPE_TRY(layout_of(*made, training.optimizer));
+  TROUPE_TRY(state->grow(layout.bytes()));
+  auto mapped = std::make_shared<memory_mapping>(TROUPE_TRY(state->map(0, layout.bytes())));
+  options.memory = mapped->bytes();
+  options.is_adopted = trained_parameters::holds_state(options.memory);
+  std::shared_ptr<training_body> body = TROUPE_TRY(make_training_body(std::move(made), options));
+  struct kept {
+    std::shared_ptr<memory_mapping> memory;
+    std::shared_ptr<training_body> body;  // goes first
+  };
+  auto both = std::make_shared<kept>(kept{std::move(mapped), std::move(body)});
+  return std::shared_ptr<training_body>(both, both->body.get());
 }
 
 cut_report report_of(const cut_model& model, std::string name) {

@@ -10,6 +10,8 @@
 #include "program/models/cut_model.hpp"
 #include "program/start/probe_report.hpp"
 #include "program/topology/checked_run.hpp"
+#include "runtime/flow/engine_body.hpp"
+#include "runtime/os/shared_memory.hpp"
 
 namespace troupe {
 
@@ -26,8 +28,15 @@ class stage_bodies {
   /// The body of one replica. A pipeline's has been added before. E0602 for a factory that fails; E0110 for a
   /// device that this machine lacks; E0104 for graphs on the CPU.
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make(stage_address at) const;
+  /// What the engine of the replica computes: make(), or a body that trains. `state`: memory for its weights that other
+  /// processes have, too, in which a body before may have left them; null: of its own. E0504 for a model to be trained
+  /// that is no code; E0614, E0620.
+  [[nodiscard]] expected<engine_body> make_for_engine(stage_address at,
+                                                      const std::shared_ptr<shared_memory>& state = nullptr) const;
 
  private:
+  [[nodiscard]] expected<std::shared_ptr<training_body>> make_trained(
+      const cut_node& part, stage_address at, const std::shared_ptr<shared_memory>& state) const;
   [[nodiscard]] expected<void> check_no_graphs(stage_index node) const;
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_on(c10::Device device, stage_address at) const;
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_function(const stage_node& stage, stage_address at,

@@ -167,6 +167,7 @@ expected<void> topology_probe::repeat(stage_index node, stage_body& body, std::s
 std::vector<activation> topology_probe::inputs_of(stage_index node) const {
   std::vector<activation> inputs(run_.plan.nodes[node].inputs.size());
   for (const wired_channel& channel : run_.plan.channels) {
+    if (channel.kind != channel_kind::activations) continue;
     if (run_.plan.instances[channel.consumer].address != stage_address{node, 0}) continue;
     const stage_index from = run_.plan.instances[channel.producer].address.stage;
     inputs[channel.input_port] = outputs_[from][channel.output_port];

@@ -16,11 +16,21 @@
 #include "runtime/model/code_layers.hpp"
 #include "runtime/model/stopped_early.hpp"
 #include "runtime/os/allocator.hpp"
+#include "runtime/step/step_ledger.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/transport/transport_table.hpp"
 
 namespace troupe {
 namespace {
+
+/// 0 where the run does not train.
+std::uint64_t most_micro_batches_of_a_step(const checked_run& run) {
+  std::uint64_t most = 0;
+  for (const auto& [name, each] : run.parts().pipelines) {
+    if (each.options.training) most = std::max(most, each.options.training->num_micro_batches);
+  }
+  return most;
+}
 
 const cut_report* find_cut(const probe_report& report, const std::string& pipeline) {
   const auto found = std::ranges::find(report.cuts, pipeline, &cut_report::name);
@@ -34,6 +44,16 @@ expected<void> make_local_pages(worker_setup& setup, const wiring_plan& plan) {
     if (!is_source && setup.is_remote(instance.address)) continue;
     auto page = TROUPE_TRY(shared_page::create());
     setup.local_pages.emplace(instance.address, std::move(page));
+  }
+  return {};
+}
+
+/// A page each; the worker that begins with it makes it as large as its weights are.
+expected<void> make_states(worker_setup& setup, const wiring_plan& plan) {
+  for (const wired_instance& instance : plan.instances) {
+    const bool is_source = plan.nodes[instance.address.stage].kind == node_kind::source;
+    if (is_source || !setup.is_remote(instance.address)) continue;
+    setup.states.emplace(instance.address, TROUPE_TRY(blob::make("troupe-state", 1, [](std::span<std::byte>) {})));
   }
   return {};
 }
@@ -86,15 +106,17 @@ class starter {
     const assembly_options how{.depths = {.from_loader = prefetch_slots_for(bytes_of(loaded_activation(first))),
                                           .between_stages = stage_slots_for(reported_.between_bytes)},
                                .trace = made.trace.get(),
+                               .step_micro_batches = most_micro_batches_of_a_step(run_),
                                .is_elsewhere = workers ? workers->is_remote : nullptr,
                                .page_of = workers ? workers->page_finder() : nullptr};
     auto engines = TROUPE_TRY(assemble(
         wiring_plan(run_.plan), within_process(transport_name(run_.options.workers.transport)).within(edge_settings()),
         [&](stage_address at) {
-          auto body = bodies_.make(at);
-          return body && faults ? faults->wrap(at, std::move(*body)) : std::move(body);
+          auto body = bodies_.make_for_engine(at);
+          return body && faults ? expected<engine_body>(faults->wrap(at, std::move(*body))) : std::move(body);
         },
         how));
+    engines.steps = make_steps();
     if (options_.stop.stop_requested()) return stopped_early("topology");
     if (!workers) {
       made.running = running_topology::start(std::move(engines), std::move(faults));
@@ -115,6 +137,18 @@ class starter {
       reported_ = report_of(bodies_, probe);
       return find_device_channels(reported_, run_);
     });
+  }
+
+  /// Null where the run does not train.
+  [[nodiscard]] std::shared_ptr<step_ledger> make_steps() const {
+    if (!run_.plan.trains) return nullptr;
+    const training_options& training = *run_.parts().pipelines.begin()->second.options.training;
+    std::vector<stage_address> voters;
+    for (const wired_instance& each : run_.plan.instances) {
+      if (run_.plan.nodes[each.address.stage].kind != node_kind::source) voters.push_back(each.address);
+    }
+    return std::make_shared<step_ledger>(
+        std::move(voters), step_policy{.learning_rate = training.learning_rate, .clip_norm = training.clip_norm});
   }
 
   void tell() const {
@@ -191,6 +225,9 @@ class starter {
     setup->edges = TROUPE_TRY(open_edges(edge_row_name(run_)));
     setup->device_channels = {reported_.device_channels.begin(), reported_.device_channels.end()};
     TROUPE_TRY(make_local_pages(*setup, run_.plan));
+    if (run_.plan.trains) {
+      TROUPE_TRY(make_states(*setup, run_.plan));
+    }
     return setup;
   }
 

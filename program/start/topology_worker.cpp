@@ -19,6 +19,7 @@
 #include "runtime/model/first_use.hpp"
 #include "runtime/os/allocator.hpp"
 #include "runtime/tensor/tensor_codec.hpp"
+#include "runtime/training/step_scorer.hpp"
 
 namespace troupe {
 namespace {
@@ -70,20 +71,20 @@ expected<cut_model> open_part(const cut_pipeline& asked, const cut_node& part, c
 
 /// The body that an assignment speaks of: what start_topology() makes in one process. With the model that the worker
 /// has loaded as a spare, if it has it.
-expected<std::shared_ptr<stage_body>> make_assigned_body(const checked_run& run, const worker_assignment& to,
-                                                         const payload_ptr& warm_up, spare_models& spare) {
+expected<engine_body> make_assigned_body(const checked_run& run, const worker_assignment& to,
+                                         const assigned_memory& given, spare_models& spare) {
   stage_bodies bodies(run, to.threads);
   const cut_node* part = run.part_at(to.address.stage);
   // A worker with a stage keeps no model that it does not need.
   auto prepared = spare.take(part == nullptr ? std::string() : part->pipeline);
-  if (part == nullptr) return bodies.make(to.address);
+  if (part == nullptr) return bodies.make_for_engine(to.address, given.state);
   const cut_pipeline& asked = run.parts().pipelines.at(part->pipeline);
   cut_request request = bodies.request_of(asked);
   request.threads = to.threads;
-  const cut_places places = places_of(to, request, part->part, warm_up);
+  const cut_places places = places_of(to, request, part->part, given.warm_up);
   bodies.add(part->pipeline, TROUPE_TRY(prepared ? cut_at(std::move(prepared), request, places)
                                                  : open_part(asked, *part, request, places)));
-  return bodies.make(to.address);
+  return bodies.make_for_engine(to.address, given.state);
 }
 
 /// In a worker without a stage: the models of all pipelines that come from files.
@@ -99,14 +100,12 @@ void prepare_pipelines(const checked_run& run, spare_models& spare) {
   }
 }
 
-expected<std::shared_ptr<stage_body>> become(worker_state& state, const worker_assignment& to,
-                                             const payload_ptr& warm_up) {
-  auto body = make_assigned_body(state.run, to, warm_up, state.spare);
-  if (!body) return body;
+expected<engine_body> become(worker_state& state, const worker_assignment& to, const assigned_memory& given) {
+  auto body = TROUPE_TRY(make_assigned_body(state.run, to, given, state.spare));
   return_freed_memory();  // the rest of the model
   return device_of(state.run, to.address).map([&](c10::Device device) {
     state.device = device;
-    return std::move(*body);
+    return std::move(body);
   });
 }
 
@@ -125,6 +124,7 @@ expected<std::shared_ptr<scorer>> make_metric_scorer(const checked_run& run, std
 
 expected<std::shared_ptr<scorer>> make_scorer(const worker_state& state, std::uint32_t sink, const scoring& asked) {
   if (asked.content == score_content::metrics) return make_metric_scorer(state.run, sink, asked);
+  if (asked.content == score_content::step_loss) return std::make_shared<step_scorer>(sink == 0);
   const loss_request request = request_of(asked.content, sink);
   if (request.compute_loss && !state.loss) {
     return fail(error_code::worker_mismatch, "worker", "this process has no loss function, and its driver has one",
@@ -160,9 +160,8 @@ worker_description describe_worker(checked_run run, loss_function loss, std::sha
             if (const auto device = only_device(state->run)) use_device_once(*device);
           },
       .make_body =
-          [state](const worker_assignment& to, const payload_ptr& warm_up) {
-            return in_own_thread("topology", "the stage could not be made",
-                                 [&] { return become(*state, to, warm_up); });
+          [state](const worker_assignment& to, const assigned_memory& given) {
+            return in_own_thread("topology", "the stage could not be made", [&] { return become(*state, to, given); });
           },
       .make_scorer = [state](std::uint32_t sink, const scoring& asked) { return make_scorer(*state, sink, asked); }};
 }

@@ -1,5 +1,6 @@
 #include "program/topology/checked_run.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <variant>
@@ -74,6 +75,11 @@ expected<checked_run> checked_run::make(topology what, run_options options, cons
                                         std::string name) {
   TROUPE_TRY(what.check());
   auto plan = TROUPE_TRY(expand(what.parts().graph()));
+  const bool trains = std::ranges::any_of(what.parts().pipelines,
+                                          [](const auto& each) { return each.second.options.training != nullptr; });
+  if (trains) {
+    TROUPE_TRY(make_trainable(plan));
+  }
   const device_layout layout = layout_of(options, process.spans_nodes);
   checked_run made{.what = std::move(what),
                    .options = std::move(options),

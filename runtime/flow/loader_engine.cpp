@@ -16,6 +16,12 @@ namespace {
 /// so that the memory that becomes free is used again while it is in the caches.
 constexpr std::size_t forgotten_per_send = 2;
 
+/// The rows of a micro-batch without samples, which is passed on as an empty part.
+row_set_ptr no_rows() {
+  static const auto none = std::make_shared<const row_set>();
+  return none;
+}
+
 /// Returns what `read` returns. An exception becomes E0604.
 template <class Read>
 auto guarded(const std::string& name, const Read& read) -> decltype(read()) {
@@ -169,7 +175,8 @@ step_result loader_engine::load() {
     loaded_ = loaded_one{.message = {.id = {call.call, call.next_index++},
                                      .samples = (*next)->samples,
                                      .tensors = std::move((*next)->tensors),
-                                     .labels = std::move((*next)->labels)},
+                                     .labels = std::move((*next)->labels),
+                                     .rows = (*next)->samples.size() == 0 ? no_rows() : nullptr},
                          .bytes = (*next)->bytes};
     static_cast<void>(send());
   }

@@ -32,8 +32,8 @@ message_triggers armed_faults::triggers(fault_target_kind who) const {
   return found;
 }
 
-std::shared_ptr<stage_body> armed_faults::around(std::shared_ptr<stage_body> body, std::uint64_t lot,
-                                                 const std::function<bool(const fault&)>& is_of_stage) const {
+engine_body armed_faults::around(engine_body body, std::uint64_t lot,
+                                 const std::function<bool(const fault&)>& is_of_stage) const {
   std::vector<numbered_fault> mine;
   std::ranges::copy_if(faults_, std::back_inserter(mine),
                        [&](const numbered_fault& each) { return is_of_forward(each.what) && is_of_stage(each.what); });
@@ -41,7 +41,11 @@ std::shared_ptr<stage_body> armed_faults::around(std::shared_ptr<stage_body> bod
   const auto asked = [ask = may_](std::size_t number, bool once, micro_batch_id at) {
     return ask(number, once, true, at);
   };
-  return std::make_shared<faulty_body>(std::move(body), std::move(mine), lot, asked);
+  forward_faults faults(std::move(mine), lot, asked);
+  if (auto* trained = std::get_if<std::shared_ptr<training_body>>(&body)) {
+    return std::make_shared<faulty_training_body>(std::move(*trained), std::move(faults));
+  }
+  return std::make_shared<faulty_body>(std::get<std::shared_ptr<stage_body>>(std::move(body)), std::move(faults));
 }
 
 std::shared_ptr<transport> armed_faults::around(std::shared_ptr<transport> edges, const wiring_plan& plan) const {

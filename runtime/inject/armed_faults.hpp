@@ -32,8 +32,8 @@ class armed_faults {
   /// One trigger per fault, of edges or of control messages.
   [[nodiscard]] message_triggers triggers(fault_target_kind who) const;
   /// With the faults of the forward that are the stage's; the body itself where there are none. `lot`: see faulty_body.
-  [[nodiscard]] std::shared_ptr<stage_body> around(std::shared_ptr<stage_body> body, std::uint64_t lot,
-                                                   const std::function<bool(const fault&)>& is_of_stage) const;
+  [[nodiscard]] engine_body around(engine_body body, std::uint64_t lot,
+                                   const std::function<bool(const fault&)>& is_of_stage) const;
   /// With the faults of the edges, even if there are none.
   [[nodiscard]] std::shared_ptr<transport> around(std::shared_ptr<transport> edges, const wiring_plan& plan) const;
 

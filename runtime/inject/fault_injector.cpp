@@ -108,7 +108,7 @@ bool fault_injector::touches(const fault& one, stage_address at) const {
 
 // --- decorators ------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<stage_body> fault_injector::wrap(stage_address at, std::shared_ptr<stage_body> body) {
+engine_body fault_injector::wrap(stage_address at, engine_body body) {
   return armed_.around(std::move(body), at.replica, [&](const fault& one) { return hits(one, at, std::nullopt); });
 }
 

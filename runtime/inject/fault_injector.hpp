@@ -69,7 +69,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
 
   // --- decorators ---
 
-  [[nodiscard]] std::shared_ptr<stage_body> wrap(stage_address at, std::shared_ptr<stage_body> body);
+  [[nodiscard]] engine_body wrap(stage_address at, engine_body body);
   [[nodiscard]] std::shared_ptr<micro_batch_source> wrap(std::shared_ptr<micro_batch_source> source,
                                                          std::uint64_t first);
   /// The fold of the first sink.

@@ -57,25 +57,18 @@ fatal_acts fatal_acts::of_this_process() {
           .leave = [] { ::_exit(status_of_exit); }};
 }
 
-faulty_body::faulty_body(std::shared_ptr<stage_body> inner, std::vector<numbered_fault> faults, std::uint64_t lot,
-                         injected_function on_injected, fatal_acts acts)
-    : inner_(std::move(inner)),
-      faults_(std::move(faults)),
-      lot_(lot),
-      on_injected_(std::move(on_injected)),
-      acts_(std::move(acts)) {}
+forward_faults::forward_faults(std::vector<numbered_fault> faults, std::uint64_t lot, injected_function on_injected,
+                               fatal_acts acts)
+    : faults_(std::move(faults)), lot_(lot), on_injected_(std::move(on_injected)), acts_(std::move(acts)) {}
 
-expected<void> faulty_body::run(std::span<const activation> inputs, std::span<activation> outputs) {
-  const micro_batch_id at = inputs.front().id;
-  if (std::exchange(seen_, at) != at) {
-    for (const numbered_fault& each : faults_) {
-      if (is_due(each, at)) inject(each, at);
-    }
+void forward_faults::meet(micro_batch_id at) {
+  if (std::exchange(seen_, at) == at) return;
+  for (const numbered_fault& each : faults_) {
+    if (is_due(each, at)) inject(each, at);
   }
-  return inner_->run(inputs, outputs);
 }
 
-bool faulty_body::is_due(const numbered_fault& one, micro_batch_id at) {
+bool forward_faults::is_due(const numbered_fault& one, micro_batch_id at) {
   const fault_trigger& when = one.what.when;
   switch (when.kind) {
     case fault_trigger_kind::always:
@@ -92,7 +85,7 @@ bool faulty_body::is_due(const numbered_fault& one, micro_batch_id at) {
   return on_injected_(one.number, when.kind == fault_trigger_kind::micro_batch, at);
 }
 
-void faulty_body::inject(const numbered_fault& one, micro_batch_id at) {
+void forward_faults::inject(const numbered_fault& one, micro_batch_id at) {
   switch (one.what.kind) {
     case fault_kind::kill:
       return acts_.kill();

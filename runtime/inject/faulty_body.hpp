@@ -5,9 +5,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "runtime/flow/stage_body.hpp"
+#include "runtime/flow/engine_body.hpp"
 #include <troupe/fault_plan.hpp>
 
 namespace troupe {
@@ -28,33 +29,78 @@ struct fatal_acts {
   [[nodiscard]] static fatal_acts of_this_process();
 };
 
-/// A stage with faults of its forward: throws, is slow, has no memory, or ends or freezes its process, before the
-/// forward of the micro-batch in question. `on_injected` is called before the fault takes effect; of a fault that is
-/// injected once, it decides whether it still is. `lot`: differs between incarnations, so that a fault drawn once is
-/// not drawn for ever.
-class faulty_body final : public stage_body {
+/// Faults of the forward passes of a stage: it throws, is slow, has no memory, or ends or freezes its process.
+/// `on_injected` is called before the fault takes effect; of a fault that is injected once, it decides whether it still
+/// is. `lot`: differs between incarnations, so that a fault drawn once is not drawn for ever.
+class forward_faults {
  public:
   /// `once`: the fault is injected once in a run; false then means that it was.
   using injected_function = std::function<bool(std::size_t number, bool once, micro_batch_id at)>;
 
-  faulty_body(std::shared_ptr<stage_body> inner, std::vector<numbered_fault> faults, std::uint64_t lot,
-              injected_function on_injected, fatal_acts acts = fatal_acts::of_this_process());
+  forward_faults(std::vector<numbered_fault> faults, std::uint64_t lot, injected_function on_injected,
+                 fatal_acts acts = fatal_acts::of_this_process());
 
-  void on_start() override { inner_->on_start(); }
-  [[nodiscard]] expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) override;
-  [[nodiscard]] std::shared_ptr<context_event> outputs_ready() override { return inner_->outputs_ready(); }
+  /// Called before the forward of this micro-batch. A second attempt at it meets none.
+  void meet(micro_batch_id at);
 
  private:
   [[nodiscard]] bool is_due(const numbered_fault& one, micro_batch_id at);
   void inject(const numbered_fault& one, micro_batch_id at);
 
-  const std::shared_ptr<stage_body> inner_;
   const std::vector<numbered_fault> faults_;
   const std::uint64_t lot_;
   const injected_function on_injected_;
   const fatal_acts acts_;
-  /// The micro-batch that faults have seen last: a second attempt at it meets none.
+  /// The micro-batch that faults have seen last.
   std::optional<micro_batch_id> seen_;
+};
+
+/// A stage that evaluates, with faults.
+class faulty_body final : public stage_body {
+ public:
+  faulty_body(std::shared_ptr<stage_body> inner, forward_faults faults)
+      : inner_(std::move(inner)), faults_(std::move(faults)) {}
+
+  void on_start() override { inner_->on_start(); }
+  [[nodiscard]] expected<void> run(std::span<const activation> inputs, std::span<activation> outputs) override {
+    faults_.meet(inputs.front().id);
+    return inner_->run(inputs, outputs);
+  }
+  [[nodiscard]] std::shared_ptr<context_event> outputs_ready() override { return inner_->outputs_ready(); }
+
+ private:
+  const std::shared_ptr<stage_body> inner_;
+  forward_faults faults_;
+};
+
+/// A stage that trains, with faults.
+class faulty_training_body final : public training_body {
+ public:
+  faulty_training_body(std::shared_ptr<training_body> inner, forward_faults faults)
+      : inner_(std::move(inner)), faults_(std::move(faults)) {}
+
+  void on_start() override { inner_->on_start(); }
+  [[nodiscard]] expected<void> forward(const activation& input, activation& output) override {
+    faults_.meet(input.id);
+    return inner_->forward(input, output);
+  }
+  [[nodiscard]] expected<void> evaluate(const activation& input, activation& output) override {
+    faults_.meet(input.id);
+    return inner_->evaluate(input, output);
+  }
+  [[nodiscard]] expected<payload_ptr> backward(micro_batch_id id, const payload_ptr& gradient) override {
+    return inner_->backward(id, gradient);
+  }
+  [[nodiscard]] expected<payload_ptr> sum_of_gradients() override { return inner_->sum_of_gradients(); }
+  [[nodiscard]] expected<void> finish(call_number call, std::span<const payload_ptr> sums, step_vote& into) override {
+    return inner_->finish(call, sums, into);
+  }
+  [[nodiscard]] expected<void> apply(const step_decision& decision) override { return inner_->apply(decision); }
+  void drop() noexcept override { inner_->drop(); }
+
+ private:
+  const std::shared_ptr<training_body> inner_;
+  forward_faults faults_;
 };
 
 }  // namespace troupe

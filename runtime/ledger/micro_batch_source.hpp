@@ -11,6 +11,8 @@ namespace troupe {
 
 /// One micro-batch as a source gives it.
 struct loaded_micro_batch {
+  /// Empty in a training step alone, where a replica has fewer micro-batches than another one; then there are no
+  /// tensors either.
   sample_range samples;
   payload_ptr tensors;
   payload_ptr labels;

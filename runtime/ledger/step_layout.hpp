@@ -30,7 +30,7 @@ struct step_layout {
     const std::uint64_t leaf = index % replicas * block() + index / replicas;
     return leaf < leaves ? std::optional(leaf) : std::nullopt;
   }
-  /// Of a leaf below `leaves`.
+  /// The index of a leaf, which is below `leaves`.
   [[nodiscard]] constexpr std::uint64_t index_of(std::uint64_t leaf) const noexcept {
     return leaf % block() * replicas + leaf / block();
   }

@@ -39,7 +39,7 @@ class parameter_layout {
  public:
   static constexpr std::uint64_t page = 4096;
 
-  /// Of the tensors, names, sizes and types count alone. Parameters are float32 or float64, buffers of any type. E0217
+  /// Names, sizes and types of the tensors count alone. Parameters are float32 or float64, buffers of any type. E0217
   /// for another type, for two of one name, and for more than 2^46 bytes.
   [[nodiscard]] static expected<parameter_layout> make(const named_tensors& parameters, const named_tensors& buffers,
                                                        const optimizer_options& options);

@@ -81,7 +81,7 @@ expected<parameter_memory> parameter_memory::fresh(parameter_layout layout, std:
                 std::to_string(given.size()) + " bytes, expected " + std::to_string(needed),
                 "Give as much memory as the layout needs");
   } else {
-    // what is there may be adopted no more from here on
+    // a state that is there may be adopted no more from here on
     ::new (given.data()) header{};
     std::atomic_signal_fence(std::memory_order_seq_cst);
     std::fill(given.begin() + parameter_layout::page, given.begin() + static_cast<std::ptrdiff_t>(needed),
@@ -94,14 +94,19 @@ expected<parameter_memory> parameter_memory::fresh(parameter_layout layout, std:
   return parameter_memory(std::move(layout), given.first(needed), is_own);
 }
 
+bool parameter_memory::holds_state(std::span<const std::byte> given) noexcept {
+  if (given.size() < parameter_layout::page) return false;
+  return reinterpret_cast<const header*>(given.data())->magic.load(std::memory_order_acquire) == magic_word;
+}
+
 expected<parameter_memory> parameter_memory::adopt(parameter_layout layout, std::span<std::byte> given) {
   const std::uint64_t needed = layout.bytes();
   if (given.size() < needed) {
     return state_is_lost(std::to_string(given.size()) + " bytes, expected " + std::to_string(needed));
   }
   TROUPE_CHECK(reinterpret_cast<std::uintptr_t>(given.data()) % 64 == 0, "the caller gives aligned memory");
+  if (!holds_state(given)) return state_is_lost("it holds no weights");
   const auto* const head = reinterpret_cast<const header*>(given.data());
-  if (head->magic.load(std::memory_order_acquire) != magic_word) return state_is_lost("it holds no weights");
   if (head->layout != layout.hash() || head->bytes != needed) {
     return state_is_lost("it holds the weights of other layers, or for another optimizer");
   }

@@ -26,6 +26,9 @@ class parameter_memory {
   /// E0620.
   [[nodiscard]] static expected<parameter_memory> adopt(parameter_layout layout, std::span<std::byte> given);
 
+  /// publish() was called for this memory.
+  [[nodiscard]] static bool holds_state(std::span<const std::byte> given) noexcept;
+
   parameter_memory(parameter_memory&& other) noexcept;
   parameter_memory& operator=(parameter_memory&&) = delete;
   /// Unmaps memory of its own; makes given memory writable again.

@@ -28,8 +28,9 @@ namespace troupe {
 /// Weights, moments, buffers and the finished gradient are in one block of memory (`parameter_layout`). It is this
 /// object's own, or given; given memory that another process has mapped as well outlives this process, and adopt() goes
 /// on there. The weights have two versions in it, of which one is current: apply() writes the other one and makes it
-/// current with one store, so that whoever adopts the memory finds the version before or after a step, whole. Given
-/// memory that begins with a page is read-only outside of finish(), apply() and restore(): a write to it is a SIGSEGV.
+/// current with one store, so that a process which adopts the memory finds the version before or after a step, whole.
+/// Given memory that begins with a page is read-only outside of finish(), apply() and restore(): a write to it is a
+/// SIGSEGV.
 ///
 /// Bits: the kernels give the same ones on each x86-64 processor and with each number of threads.
 ///
@@ -47,6 +48,11 @@ class trained_parameters {
   /// it holds no weights, or those of another layout.
   [[nodiscard]] static expected<std::unique_ptr<trained_parameters>> adopt(parameter_layout layout,
                                                                            std::span<std::byte> memory);
+
+  /// Whether adopt() would find weights there, be they of this layout or of another.
+  [[nodiscard]] static bool holds_state(std::span<const std::byte> memory) noexcept {
+    return parameter_memory::holds_state(memory);
+  }
 
   [[nodiscard]] const parameter_layout& layout() const noexcept { return memory_.layout(); }
 

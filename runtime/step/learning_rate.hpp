@@ -28,7 +28,7 @@ namespace troupe {
 /// SequentialLR([LinearLR(start_factor=F, total_iters=N), schedule], milestones=[N]).
 class learning_rate {
  public:
-  /// `base` is positive. E0102 for another name or option, E0103 for another value; both show what is right.
+  /// `base` is positive. E0102 for another name or option, E0103 for another value; both show one that is right.
   [[nodiscard]] static expected<learning_rate> make(double base, const std::string& text);
 
   [[nodiscard]] double at(std::uint64_t step) const noexcept;

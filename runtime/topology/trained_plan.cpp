@@ -2,6 +2,7 @@
 #include <bit>
 #include <string>
 
+#include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/topology/wiring_plan.hpp"
 

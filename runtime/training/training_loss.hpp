@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,27 +13,9 @@
 #include <troupe/error.hpp>
 #include <troupe/metric.hpp>
 #include <troupe/named_tensors.hpp>
+#include <troupe/training.hpp>
 
 namespace troupe {
-
-/// The loss of one micro-batch. The mean over any number of micro-batches is the total of the sums over the total of
-/// the weights.
-struct loss_terms {
-  at::Tensor sum;     ///< one element, with its history for autograd
-  double weight = 0;  ///< what the mean divides by: samples, tokens, or elements
-};
-
-/// A user's loss: a function of the outputs and labels that are chosen.
-using training_loss_function = std::function<loss_terms(const at::Tensor& outputs, const at::Tensor& labels)>;
-
-enum class loss_kind : std::uint8_t {
-  cross_entropy,    ///< of scores [N, classes], or [N, positions, classes] with labels [N, positions]
-  nll,              ///< the same of logarithms of probabilities
-  mse,              ///< the mean over all elements
-  l1,               ///< the mean over all elements
-  bce_with_logits,  ///< the mean over all elements
-  custom,
-};
 
 /// A loss, with the meaning of PyTorch's function of the same name and `reduction="mean"` over the whole step.
 struct training_loss {

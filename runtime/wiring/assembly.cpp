@@ -6,6 +6,7 @@
 #include "messages/check.hpp"
 #include "messages/try.hpp"
 #include "runtime/flow/stage_engine.hpp"
+#include "runtime/flow/training_stage_engine.hpp"
 #include "runtime/wiring/make_wiring.hpp"
 
 namespace troupe {
@@ -54,6 +55,24 @@ stage_engine_options engine_options(const wiring_plan& plan, const wired_instanc
   return made;
 }
 
+std::shared_ptr<compute_engine> make_training_engine(const wiring_plan& plan, const wired_instance& instance,
+                                                     const assembly_options& options,
+                                                     std::shared_ptr<training_body> body,
+                                                     std::shared_ptr<engine_page> shared_page) {
+  const wired_node& node = plan.nodes[instance.address.stage];
+  return std::make_shared<training_stage_engine>(
+      training_stage_engine_options{.name = instance_name(plan, instance),
+                                    .address = instance.address,
+                                    .stages = static_cast<std::uint32_t>(plan.nodes.size() - 1),
+                                    .replicas = node.replicas,
+                                    .num_pipe_buffers = node.num_pipe_buffers,
+                                    .sinks = node.sinks,
+                                    .trace = options.trace,
+                                    .now = options.now,
+                                    .shared_page = std::move(shared_page)},
+      std::move(body));
+}
+
 std::vector<stage_accounts::owner> stages_of(const wiring_plan& plan) {
   std::vector<stage_accounts::owner> owners;
   for (const wired_instance& instance : plan.instances) {
@@ -81,11 +100,14 @@ expected<std::vector<trace_event>> trace_of(const assembly& engines) {
 }
 
 std::shared_ptr<compute_engine> make_stage_engine(const wiring_plan& plan, std::size_t instance,
-                                                  const assembly_options& options, std::shared_ptr<stage_body> body,
+                                                  const assembly_options& options, engine_body body,
                                                   std::shared_ptr<engine_page> shared_page) {
+  if (auto* trained = std::get_if<std::shared_ptr<training_body>>(&body)) {
+    return make_training_engine(plan, plan.instances[instance], options, std::move(*trained), std::move(shared_page));
+  }
   stage_engine_options made = engine_options(plan, plan.instances[instance], options);
   made.shared_page = std::move(shared_page);
-  return std::make_shared<stage_engine>(std::move(made), std::move(body));
+  return std::make_shared<stage_engine>(std::move(made), std::get<std::shared_ptr<stage_body>>(std::move(body)));
 }
 
 expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edges, const body_factory& make_body,
@@ -95,6 +117,11 @@ expected<assembly> assemble(wiring_plan plan, std::shared_ptr<edge_factory> edge
   // Edges between stages have many slots where activations are small. What the loader keeps of a micro-batch may be
   // large all the same, so these slots do not count for the number of micro-batches that it keeps of any size.
   made.window_min = slots_of_all(plan, {.from_loader = options.depths.from_loader, .between_stages = 1}) + 1;
+  if (plan.trains) {
+    // The low-water mark stands still during a step; step_layout may leave places empty, fewer than there are others.
+    made.window = std::max(made.window, 2 * options.step_micro_batches + 1);
+    made.window_min = std::max(made.window_min, 2 * options.step_micro_batches + 1);
+  }
   made.accounts = std::make_shared<stage_accounts>(stages_of(plan));
   for (std::size_t index = 0; index < plan.instances.size(); ++index) {
     const wired_instance& instance = plan.instances[index];

@@ -85,17 +85,16 @@ void simulated_process::note(happening what, event more) {
 }
 
 worker_description simulated_process::describe_run() {
-  return {
-      .plan = around_.wiring,
-      .fingerprint = [] { return std::uint64_t{1}; },
-      .codec = std::make_shared<hash_codec>(),
-      .trace = around_.what.faults.empty() ? &around_.trace.clock : nullptr,
-      .make_body = [this](const worker_assignment& to, const payload_ptr&) -> expected<std::shared_ptr<stage_body>> {
-        return make_hash_body(*this, around_.what, to.address.stage);
-      },
-      .make_scorer = [](std::uint32_t, const scoring&) -> expected<std::shared_ptr<scorer>> {
-        return std::make_shared<hash_scorer>();
-      }};
+  return {.plan = around_.wiring,
+          .fingerprint = [] { return std::uint64_t{1}; },
+          .codec = std::make_shared<hash_codec>(),
+          .trace = around_.what.faults.empty() ? &around_.trace.clock : nullptr,
+          .make_body = [this](const worker_assignment& to, const assigned_memory&) -> expected<engine_body> {
+            return make_hash_body(*this, around_.what, to.address.stage);
+          },
+          .make_scorer = [](std::uint32_t, const scoring&) -> expected<std::shared_ptr<scorer>> {
+            return std::make_shared<hash_scorer>();
+          }};
 }
 
 void simulated_process::boot() {

@@ -45,23 +45,23 @@ TEST(codec_golden, failure_of_a_whole_stage) {
 }
 
 TEST(codec_golden, long_numbers_and_stop) {
-  expect_bytes(open_call{65536, 192}, "93 01 11 93 ce 00 01 00 00 cc c0 93 00 00 c0");
+  expect_bytes(open_call{65536, 192}, "93 01 11 94 ce 00 01 00 00 cc c0 93 00 00 c0 00");
   expect_bytes(stop_request{stop_mode::abort}, "93 01 15 91 01");
 }
 
 TEST(codec_golden, every_other_message) {
   const error cause{error_code::interrupted, "a", "b", "c"};
   expect_bytes(stage_ready{{1, 2}, 3}, "93 01 10 92 92 01 02 03");
-  expect_bytes(open_call{7, 8, {score_content::loss_and_outputs, 10, {}}}, "93 01 11 93 07 08 93 03 0a c0");
+  expect_bytes(open_call{7, 8, {score_content::loss_and_outputs, 10, {}}}, "93 01 11 94 07 08 93 03 0a c0 00");
   expect_bytes(open_call{7, 8, {score_content::metrics, 10, {{"f1", "mae"}}}},
-               "93 01 11 93 07 08 93 00 0a 92 a2 66 31 a3 6d 61 65");
+               "93 01 11 94 07 08 93 00 0a 92 a2 66 31 a3 6d 61 65 00");
   expect_bytes(release_call{8}, "93 01 12 91 08");
   expect_bytes(cancel_call{7, cause}, "93 01 13 92 07 94 cd 02 5e a1 61 a1 62 a1 63");
   expect_bytes(stopped{{1, 2}, 3, 4, 5}, "93 01 16 94 92 01 02 03 04 05");
   expect_bytes(score_batch{{score{{0, 1}, 2, 3, 4, {5}, nullptr}}}, "93 01 19 91 91 95 92 00 01 02 03 04 91 05");
   expect_bytes(worker_hello{5, 300}, "93 01 1c 92 05 cd 01 2c");
-  expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 13, 6, {0, 9}, 1, {"x"}, 1, 10, {{11, "k"}}},
-               "93 01 1d 9c 92 01 02 03 04 05 0d 06 92 00 09 01 91 a1 78 01 0a 91 92 0b a1 6b");
+  expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 13, 6, {0, 9}, 1, {"x"}, 1, 10, true, {{11, "k"}}},
+               "93 01 1d 9d 92 01 02 03 04 05 0d 06 92 00 09 01 91 a1 78 01 0a 01 91 92 0b a1 6b");
   expect_bytes(
       wiring_order{3, {1, 2}, {0, 4}, {{"", "", 0}, {"w", "::1", 300}}, {{7, 2, {}}, {8, 0, {9}}}},
       "93 01 1e 95 03 92 01 02 92 00 04 92 93 a0 a0 00 93 a1 77 a3 3a 3a 31 cd 01 2c 92 93 07 02 90 93 08 00 91 09");
@@ -100,16 +100,21 @@ TEST(codec_golden, messages_of_agents) {
   expect_bytes(signal_worker{5, 19}, "93 01 39 92 05 13");
   expect_bytes(apply_fault{2, 1, 300}, "93 01 3a 93 02 01 cd 01 2c");
   expect_bytes(run_begun{300}, "93 01 3b 91 cd 01 2c");
+  expect_bytes(step_vote{{1, 2}, 3, 4, 5, 2.0, {0.5}, 6, std::nullopt},
+               "93 01 3d 98 92 01 02 03 04 05 cf 40 00 00 00 00 00 00 00 91 cf 3f e0 00 00 00 00 00 00 06 c0");
+  expect_bytes(step_decision{1, 2, false, 1.0, -0.0},
+               "93 01 3e 95 01 02 00 cf 3f f0 00 00 00 00 00 00 cf 80 00 00 00 00 00 00 00");
 }
 
 TEST(codec_golden, longer_forms_of_a_number_are_read_too) {
   const auto decoded = codec::decode<open_call>(from_hex(
-      "dd 00 00 00 03 ce 00 00 00 01 cc 11 dc 00 03 cf 00 00 00 00 00 00 00 05 09 dc 00 03 cc 02 cd 00 07 c0"));
+      "dd 00 00 00 03 ce 00 00 00 01 cc 11 dc 00 04 cf 00 00 00 00 00 00 00 05 09 dc 00 03 cc 02 cd 00 07 c0 cc 01"));
   ASSERT_TRUE(decoded) << to_string(decoded.error());
   EXPECT_EQ(decoded->call, 5u);
   EXPECT_EQ(decoded->first, 9u);
   EXPECT_EQ(decoded->scores.content, score_content::outputs);
   EXPECT_EQ(decoded->scores.classes, 7u);
+  EXPECT_TRUE(decoded->trains);
 }
 
 /// The cells of a table's row, without the spaces and backticks around them; none for any other line.

@@ -16,18 +16,22 @@
 
 namespace troupe::testing {
 
-using all_messages = ::testing::Types<
-    stage_ready, open_call, release_call, cancel_call, stop_request, stopped, score_batch, failure, worker_hello,
-    worker_assignment, wiring_order, call_opened, edge_lost, edge_damaged, agent_setup, agent_ready, agent_refusal,
-    start_worker, worker_started, worker_message, blob_part, hand_over_blobs, drop_blob, kill_worker, worker_link_lost,
-    agent_log, worker_ended, worker_telemetry, stop_workers, workers_stopped, end_asked, ask_telemetry, telemetry_told,
-    check_file, file_answer, file_part, blob_part_taken, numbered_message, signal_worker, apply_fault, run_begun>;
+using all_messages =
+    ::testing::Types<stage_ready, open_call, release_call, cancel_call, stop_request, stopped, score_batch, failure,
+                     worker_hello, worker_assignment, wiring_order, call_opened, step_vote, step_decision, edge_lost,
+                     edge_damaged, agent_setup, agent_ready, agent_refusal, start_worker, worker_started,
+                     worker_message, blob_part, hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log,
+                     worker_ended, worker_telemetry, stop_workers, workers_stopped, end_asked, ask_telemetry,
+                     telemetry_told, check_file, file_answer, file_part, blob_part_taken, numbered_message,
+                     signal_worker, apply_fault, run_begun>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
  public:
   explicit sample_maker(std::uint64_t seed) : random_(seed) {}
 
+  /// Any double, also NaN with a payload.
+  double bits() { return std::bit_cast<double>(random_()); }
   std::uint64_t u64() { return random_() >> (random_() % 64); }
   std::uint32_t u32() { return static_cast<std::uint32_t>(u64()); }
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
@@ -43,7 +47,7 @@ class sample_maker {
 
   void fill(stage_ready& m) { m = {address(), u32()}; }
   void fill(open_call& m) {
-    m = {u64(), u64(), {static_cast<score_content>(below(4)), u32(), std::nullopt}};
+    m = {u64(), u64(), {static_cast<score_content>(below(4)), u32(), std::nullopt}, below(2) == 0};
     if (below(3) == 0) return;
     m.scores.metrics.emplace(below(5));
     for (std::string& each : *m.scores.metrics) each = text();
@@ -75,7 +79,7 @@ class sample_maker {
   }
   void fill(worker_hello& m) { m = {u32(), u64()}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u32(), {}, u32(), u64(), {}};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u32(), {}, u32(), u64(), below(2) == 0, {}};
     m.faults.resize(below(3));
     for (auto& each : m.faults) each = {u32(), text()};
     m.boundaries.resize(below(40));
@@ -93,6 +97,13 @@ class sample_maker {
     for (auto& each : m.offers) each = {u64(), u32(), {u64(), u64()}};
   }
   void fill(call_opened& m) { m = {u64()}; }
+  void fill(step_vote& m) {
+    m = {{u32(), u32()}, u32(), u32(), u64(), bits(), {}, u64(), {}};
+    m.squared_norms.resize(below(5));
+    for (double& each : m.squared_norms) each = bits();
+    if (below(2) == 0) fill(m.not_finite.emplace());
+  }
+  void fill(step_decision& m) { m = {u64(), u64(), below(2) == 0, bits(), bits()}; }
   void fill(edge_lost& m) {
     m.epoch = u32();
     fill(m.cause);
@@ -177,7 +188,7 @@ inline auto key(const worker_assignment& m) {
   std::vector<std::tuple<std::uint32_t, std::string>> faults;
   for (const assigned_fault& each : m.faults) faults.emplace_back(each.number, each.text);
   return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads,
-                    m.boundaries, m.runs_plain, m.inputs, m.loader_pages, m.warm_up_bytes, faults);
+                    m.boundaries, m.runs_plain, m.inputs, m.loader_pages, m.warm_up_bytes, m.has_state, faults);
 }
 inline auto key(const wiring_order& m) {
   std::vector<std::tuple<std::string, std::string, std::uint64_t>> contacts;
@@ -186,11 +197,21 @@ inline auto key(const wiring_order& m) {
   for (const offered_edge& each : m.offers) offers.emplace_back(each.channel, each.blobs, each.words);
   return std::tuple(m.epoch, m.from, m.present, contacts, offers);
 }
+inline auto key(const step_vote& m) {
+  std::vector<std::uint64_t> norms;
+  for (const double each : m.squared_norms) norms.push_back(std::bit_cast<std::uint64_t>(each));
+  return std::tuple(m.address, m.incarnation, m.epoch, m.call, std::bit_cast<std::uint64_t>(m.weight), norms,
+                    m.state_hash, m.not_finite ? to_string(*m.not_finite) : "");
+}
+inline auto key(const step_decision& m) {
+  return std::tuple(m.call, m.step, m.is_applied, std::bit_cast<std::uint64_t>(m.gradient_scale),
+                    std::bit_cast<std::uint64_t>(m.learning_rate));
+}
 inline auto key(const call_opened& m) {
   return std::tuple(m.call);
 }
 inline auto key(const open_call& m) {
-  return std::tuple(m.call, m.first, m.scores.content, m.scores.classes, m.scores.metrics);
+  return std::tuple(m.call, m.first, m.scores.content, m.scores.classes, m.scores.metrics, m.trains);
 }
 inline auto key(const release_call& m) {
   return std::tuple(m.call);

@@ -48,10 +48,12 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"scalars.hpp", "runtime/monitor"},
                                                             {"fault_plan.hpp", "runtime/fault"},
                                                             {"tokenizer.hpp", "runtime/text"},
+                                                            {"training.hpp", "runtime/optimizer"},
                                                             {"topology.hpp", "program"},
                                                             {"evaluator.hpp", "program"},
                                                             {"pipeline_module.hpp", "program"},
                                                             {"pipeline_engine.hpp", "program"},
+                                                            {"training_engine.hpp", "program"},
                                                             {"program.hpp", "program"},
                                                             {"troupe.hpp", "all"}};
   return layers;

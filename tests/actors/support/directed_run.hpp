@@ -59,7 +59,10 @@ inline stage_actor::behavior_type deaf_stage(stage_actor::stateful_pointer<deaf_
             self->state.asked.push_back(self->make_response_promise<call_opened>());
             return self->state.asked.back();
           },
-          [](const release_call&) {}, [](const cancel_call&) {}, [](const meet_aggregator&) {},
+          [](const release_call&) {},
+          [](const cancel_call&) {},
+          [](const step_decision&) {},
+          [](const meet_aggregator&) {},
           [=](const stop_request& stop) { told_to_stop->push_back(stop.mode); }};
 }
 

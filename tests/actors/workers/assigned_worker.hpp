@@ -97,13 +97,19 @@ struct assigned_worker {
             note_as<work_lost>(world, "work_lost"),
             note_as<loading_paused>(world, "loading_paused"),
             note_as<failure>(world, "failure"),
+            note_as<call_folded>(world, "call_folded"),
             note_as<call_completed>(world, "call_completed"),
+            note_as<step_vote>(world, "step_vote"),
             note_as<stopped>(world, "stopped")};
   }
   static aggregator_actor::behavior_type aggregator(aggregator_actor::pointer self, assigned_worker* world) {
     world->others.push_back(caf::actor_cast<caf::actor>(self));
-    return {[](const meet_loader&) {}, [](const open_ticket&) { return call_opened{}; },
-            note_as<score_batch>(world, "score_batch"), [](const call_size&) {}, [](const cancel_call&) {}};
+    return {[](const meet_loader&) {},
+            [](const open_ticket&) { return call_opened{}; },
+            note_as<score_batch>(world, "score_batch"),
+            [](const call_size&) {},
+            [](const commit_call&) {},
+            [](const cancel_call&) {}};
   }
   static worker_pool_actor::behavior_type pool(worker_pool_actor::pointer self, assigned_worker* world) {
     world->others.push_back(caf::actor_cast<caf::actor>(self));

@@ -24,7 +24,9 @@ director_actor::behavior_type noting_director(director_actor::pointer, std::shar
           [](const work_lost&) {},
           [](const loading_paused&) {},
           [news](const failure& what) { news->failures.push_back(what); },
+          [](const call_folded&) {},
           [](const call_completed&) {},
+          [](const step_vote&) {},
           [](const stopped&) {}};
 }
 

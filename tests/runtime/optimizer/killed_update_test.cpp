@@ -66,7 +66,7 @@ struct progress_of_child {
   std::atomic<bool> is_applying = false;
 };
 
-/// SIGKILL to this process after some time, whoever else needs the processor.
+/// SIGKILL to this process after some time, also while others need the processor.
 void kill_after(std::chrono::nanoseconds delay) {
   sigevent event{};
   event.sigev_notify = SIGEV_SIGNAL;

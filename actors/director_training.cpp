@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "actors/director.hpp"
+#include "runtime/step/step_ledger.hpp"
+
+namespace troupe {
+
+/// A vote that cannot be true comes from an engine of this process, or from a worker that remote_stage let pass: the
+/// run cannot go on with it.
+void director_state::count(const step_vote& vote) {
+  const auto counted = options_.steps->vote(vote);
+  if (!counted) return fatal(counted.error());
+  if (*counted == step_ledger::verdict::counted) decide(vote.call);
+}
+
+void director_state::is_folded(call_number number) {
+  if (!calls_.contains(number)) return;
+  calls_.scores_are_folded(number);
+  decide(number);
+}
+
+/// The decision is in the journal when decide() returns it. The stages are told before the aggregator, which lets the
+/// call end: at the end of the call the decision is on its way.
+void director_state::decide(call_number number) {
+  if (!calls_.contains(number) || !calls_.at(number).is_folded) return;
+  if (calls_.at(number).now == call_book::phase::cancelling) return;
+  const auto made = options_.steps->decide(number);
+  if (!made) return cancel(number, made.error());
+  if (!*made) return;
+  tell_stages((*made)->decision);
+  tell(self_, aggregator_, commit_call{number});
+}
+
+/// A stage that starts may have computed its part of the newest step before it died.
+void director_state::tell_decision(stage_address at) {
+  if (!options_.steps || !options_.steps->last_decision()) return;
+  tell(self_, stages_.members().at(at).actor, options_.steps->last_decision()->decision);
+}
+
+/// The aggregator that was told of the decision may have died before it read that.
+void director_state::commit_again() {
+  if (!options_.steps || !options_.steps->last_decision()) return;
+  tell(self_, aggregator_, commit_call{options_.steps->last_decision()->decision.call});
+}
+
+/// The loader may have named its first micro-batch before it heard of the newest decision. No stage waits for those of
+/// a step that is over.
+micro_batch_id director_state::behind_decisions(micro_batch_id from) const {
+  if (!options_.steps || !options_.steps->last_decision()) return from;
+  return std::max(from, micro_batch_id{options_.steps->last_decision()->decision.call + 1, 0});
+}
+
+std::optional<step_record> director_state::record_of(call_number number) const {
+  if (!options_.steps || !options_.steps->last_decision()) return std::nullopt;
+  const step_record& last = *options_.steps->last_decision();
+  return last.decision.call == number ? std::optional(last) : std::nullopt;
+}
+
+}  // namespace troupe

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace troupe {
+
+/// How weights follow from gradients. The learning rate is not among the options: each step has its own.
+enum class optimizer_kind : std::uint8_t {
+  sgd,    ///< torch.optim.SGD
+  adam,   ///< torch.optim.Adam: weight decay is added to the gradient
+  adamw,  ///< torch.optim.AdamW: weight decay shrinks the weights
+};
+
+/// The options of PyTorch's optimizers of the same names, with their meaning.
+struct optimizer_options {
+  optimizer_kind kind = optimizer_kind::sgd;
+  double weight_decay = 0;
+
+  // sgd
+  double momentum = 0;
+  double dampening = 0;
+  bool nesterov = false;  ///< needs momentum, and no dampening
+
+  // adam, adamw
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double eps = 1e-8;
+  bool amsgrad = false;
+};
+
+enum class loss_kind : std::uint8_t {
+  cross_entropy,    ///< of scores [N, classes], or [N, positions, classes] with labels [N, positions]
+  nll,              ///< the same of logarithms of probabilities
+  mse,              ///< the mean over all elements
+  l1,               ///< the mean over all elements
+  bce_with_logits,  ///< the mean over all elements
+  custom,           ///< a function
+};
+
+/// The loss of one micro-batch. The mean over any number of micro-batches is the total of the sums over the total of
+/// the weights.
+struct loss_terms {
+  at::Tensor sum;     ///< one element, with its history for autograd
+  double weight = 0;  ///< what the mean divides by: samples, tokens, or elements
+};
+
+/// A user's loss: a function of the outputs and labels that are chosen.
+using training_loss_function = std::function<loss_terms(const at::Tensor& outputs, const at::Tensor& labels)>;
+
+/// A loss, with the meaning of PyTorch's function of the same name and `reduction="mean"` over the whole step.
+struct training_loss_options {
+  loss_kind kind = loss_kind::cross_entropy;
+  /// cross_entropy, nll: labels that do not count.
+  std::int64_t ignore_index = -100;
+  /// cross_entropy: from 0 to 1.
+  double label_smoothing = 0;
+  /// cross_entropy, nll: one per class; empty: all 1.
+  std::vector<double> class_weights = {};
+  /// custom.
+  training_loss_function function = nullptr;
+};
+
+/// How a pipeline is trained (docs/training.md).
+struct training_options {
+  /// Micro-batches of a step over all replicas (DeepSpeed's gradient_accumulation_steps times its data-parallel ranks).
+  std::uint64_t num_micro_batches = 1;
+  optimizer_options optimizer = {};
+  /// As a function of the number of the step, from 0 on; only the process of the engine calls it.
+  std::function<double(std::uint64_t step)> learning_rate = [](std::uint64_t) { return 0.01; };
+  /// Gradients whose norm over all parameters is greater are scaled down to it, as clip_grad_norm_ does.
+  std::optional<double> clip_norm = std::nullopt;
+  /// Not set: the module's function, as the mean over the samples of a micro-batch.
+  std::optional<training_loss_options> loss = std::nullopt;
+  /// For all draws: initial weights, dropout.
+  std::uint64_t seed = 0;
+  /// Activation checkpointing: so many layers are one segment, of which the inputs alone are kept until the backward
+  /// pass, which computes it again. 0: everything is kept.
+  std::uint32_t recompute_interval = 0;
+};
+
+}  // namespace troupe

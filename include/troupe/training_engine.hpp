@@ -1,0 +1,90 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <troupe/data_set.hpp>
+#include <troupe/error.hpp>
+#include <troupe/options.hpp>
+#include <troupe/pipeline_engine.hpp>
+#include <troupe/pipeline_module.hpp>
+#include <troupe/training.hpp>
+#include <troupe/weights.hpp>
+
+namespace troupe {
+
+/// How a training engine is set up.
+struct training_engine_options {
+  training_options training = {};
+  /// Stages, replicas, partition, sample, threads, log, trace, and what evaluations between steps need. A power of two
+  /// of replicas. E0104 for `dtype`, `device`, `cuda_graphs`, and `run.journal`.
+  pipeline_engine_options pipeline = {};
+};
+
+/// The result of train_batch().
+struct train_output {
+  /// The mean over all samples (or tokens, by their weights) of the step, before the weights changed.
+  double loss = 0;
+  /// Its numerator and denominator.
+  double loss_sum = 0;
+  double weight = 0;
+  std::uint64_t micro_batches = 0;
+  std::uint64_t samples = 0;
+  /// The number of this step, from 0 on: global_steps() before it.
+  std::uint64_t step = 0;
+  double learning_rate = 0;
+  /// The norm of the mean gradient over all parameters, before clipping.
+  double gradient_norm = 0;
+  /// The iterator ended before num_micro_batches. The step is over those that it gave; none of them: no step was done.
+  bool exhausted = false;
+};
+
+/// A model in stages that is trained, in the shape of DeepSpeed's PipelineEngine: each train_batch() is one step of the
+/// optimizer over training_options::num_micro_batches micro-batches. Weights, moments and losses have the same bits for
+/// every number of stages and of replicas (docs/training.md). A step that fails leaves the weights as they were before
+/// it, and the engine usable. Threads: one thread uses an engine; iterators are called from another.
+class training_engine {
+ public:
+  /// Trains layers of C++ code, in torch's training mode. Their initial weights are drawn with training.seed and the
+  /// number of the layer. E0104 for options that contradict the module, E0504 for layers that cannot be trained so.
+  [[nodiscard]] static expected<std::unique_ptr<training_engine>> create(const pipeline_module& module,
+                                                                         training_engine_options options = {});
+  training_engine(const training_engine&) = delete;
+  training_engine& operator=(const training_engine&) = delete;
+  ~training_engine();
+
+  /// One step over the next num_micro_batches batches of `data`; if it is empty, of set_dataiterator()'s. Errors: E0604
+  /// no iterator, or one that threw; E0602 a pass that fails; E0619 a loss or gradient that is not finite; E0605.
+  [[nodiscard]] expected<train_output> train_batch(data_iterator data = {});
+  /// Evaluates with the weights as they are, in evaluation mode.
+  [[nodiscard]] expected<eval_output> eval_batch(data_iterator data = {}, eval_batch_options options = {});
+  [[nodiscard]] expected<run_result> evaluate(const data_choice& data, evaluation_hooks hooks = {});
+
+  void set_dataiterator(data_iterator data);
+  void set_batch_fn(batch_function transform);
+
+  /// Steps that were carried out in the life of the weights.
+  [[nodiscard]] std::uint64_t global_steps() const noexcept;
+  /// The learning rate of the next step.
+  [[nodiscard]] double get_lr() const;
+  /// Parameters and buffers as they are after the last step, as pipeline_engine has them.
+  [[nodiscard]] expected<state_dict> module_state_dict();
+
+  /// Waits for the open calls and stops the stages; the trace if the options asked for one.
+  [[nodiscard]] expected<std::vector<trace_event>> finish();
+
+ private:
+  struct impl;
+  explicit training_engine(std::unique_ptr<impl> state);
+  std::unique_ptr<impl> impl_;
+};
+
+/// A data iterator that begins again when `make`'s iterator ends: each time it makes a new one. An iterator that is
+/// empty from the beginning ends it.
+[[nodiscard]] data_iterator repeating_loader(std::function<data_iterator()> make);
+
+}  // namespace troupe

@@ -1,0 +1,174 @@
+#include <utility>
+
+#include "messages/limits.hpp"
+#include "messages/try.hpp"
+#include "program/engine_state.hpp"
+#include "program/run/fault_blame.hpp"
+#include "program/training_engine_state.hpp"
+#include "runtime/data/step_source.hpp"
+#include "runtime/step/step_losses.hpp"
+#include "runtime/training/step_scorer.hpp"
+#include "runtime/training/training_loss.hpp"
+
+namespace troupe {
+namespace {
+
+tl::unexpected<error> contradiction(const char* option, const char* why, const char* fix) {
+  return fail(error_code::flags_contradict, std::string("training_engine, ") + option, why, fix);
+}
+
+expected<void> check(const training_engine_options& options) {
+  const pipeline_engine_options& pipeline = options.pipeline;
+  if (options.training.num_micro_batches == 0) {
+    return fail(error_code::value_out_of_range, "training_engine", "num_micro_batches is 0", "ask for at least 1");
+  }
+  if (options.training.num_micro_batches > limits::step_micro_batches_max) {
+    return fail(error_code::value_out_of_range, "training_engine",
+                "num_micro_batches is " + std::to_string(options.training.num_micro_batches) + ", at most " +
+                    std::to_string(limits::step_micro_batches_max) + " are possible",
+                "use larger micro-batches");
+  }
+  if (pipeline.dtype) return contradiction("dtype", "weights are trained in float32", "leave dtype out");
+  if (pipeline.device != "cpu") return contradiction("device", "it trains on the CPU", "leave device out");
+  if (!pipeline.run.journal.file.empty()) {
+    return contradiction("run.journal", "a journal is of one evaluation", "leave the journal out");
+  }
+  if (options.training.clip_norm && !(*options.training.clip_norm > 0)) {
+    return fail(error_code::value_out_of_range, "training_engine", "clip_norm is not above 0",
+                "give a positive norm, or leave it out");
+  }
+  if (!options.training.learning_rate) {
+    return fail(error_code::value_out_of_range, "training_engine", "there is no learning rate",
+                "give learning_rate a function of the step");
+  }
+  return {};
+}
+
+/// The loss that is asked for, or that of the module as a mean over samples.
+expected<training_options> with_loss(training_options training, const pipeline_module& module) {
+  if (training.loss) return training;
+  if (!module.loss_fn) {
+    return fail(error_code::metric_failed, "training_engine", "there is no loss to train with",
+                "set training.loss, or give the module a loss function");
+  }
+  training.loss = training_loss_options{.kind = loss_kind::custom, .function = loss_of_mean(module.loss_fn)};
+  return training;
+}
+
+}  // namespace
+
+expected<std::unique_ptr<training_engine>> training_engine::create(const pipeline_module& module,
+                                                                   training_engine_options options) {
+  TROUPE_TRY(check(options));
+  const auto training =
+      std::make_shared<const training_options>(TROUPE_TRY(with_loss(std::move(options.training), module)));
+  options.pipeline.training = training;
+  options.pipeline.num_micro_batches = training->num_micro_batches;
+  auto state = std::make_unique<impl>();
+  state->training = training;
+  state->engine = TROUPE_TRY(pipeline_engine::create(module, std::move(options.pipeline)));
+  return std::unique_ptr<training_engine>(new training_engine(std::move(state)));
+}
+
+training_engine::training_engine(std::unique_ptr<impl> state) : impl_(std::move(state)) {}
+training_engine::~training_engine() = default;
+
+void training_engine::set_dataiterator(data_iterator data) {
+  impl_->engine->set_dataiterator(std::move(data));
+}
+void training_engine::set_batch_fn(batch_function transform) {
+  impl_->engine->set_batch_fn(std::move(transform));
+}
+expected<eval_output> training_engine::eval_batch(data_iterator data, eval_batch_options options) {
+  return impl_->engine->eval_batch(std::move(data), options);
+}
+expected<run_result> training_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {
+  return impl_->engine->evaluate(data, std::move(hooks));
+}
+std::uint64_t training_engine::global_steps() const noexcept {
+  return impl_->steps;
+}
+double training_engine::get_lr() const {
+  return impl_->training->learning_rate(impl_->steps);
+}
+expected<std::vector<trace_event>> training_engine::finish() {
+  return impl_->engine->finish();
+}
+
+expected<train_output> training_engine::train_batch(data_iterator data) {
+  data_iterator from = data ? std::move(data) : impl_->engine->data_;
+  if (!from) {
+    return fail(error_code::source_failed, "train_batch", "there is no iterator",
+                "give train_batch one, or call set_dataiterator first");
+  }
+  const std::uint64_t replicas = impl_->engine->impl_->config.replicas;
+  const auto source = std::make_shared<step_source>(std::move(from), impl_->engine->transform_,
+                                                    impl_->training->num_micro_batches, replicas);
+  const auto losses = std::make_shared<step_losses>(replicas);
+  const call_outcome outcome = TROUPE_TRY(impl_->run(source, losses));
+  train_output made{.step = impl_->steps, .exhausted = source->exhausted()};
+  const step_losses::totals totals = losses->add();
+  made.loss_sum = totals.loss_sum;
+  made.weight = totals.weight;
+  made.loss = totals.loss_sum / totals.weight;
+  made.micro_batches = totals.micro_batches;
+  made.samples = outcome.tally.samples;
+  made.learning_rate = outcome.step->decision.learning_rate;
+  made.gradient_norm = outcome.step->norm;
+  if (outcome.step->decision.is_applied) ++impl_->steps;
+  return made;
+}
+
+call_ticket_ptr training_engine::impl::make_ticket(const std::shared_ptr<step_source>& source,
+                                                   const std::shared_ptr<step_losses>& losses) const {
+  auto ticket = std::make_shared<call_ticket>();
+  ticket->source = source;
+  ticket->trains = true;
+  ticket->folds = {losses};
+  const std::size_t others = engine->impl_->options.sinks.size();
+  for (std::size_t sink = 0; sink < others; ++sink) ticket->folds.push_back(std::make_shared<loss_fold>());
+  ticket->make_scorer = [](std::uint32_t sink) { return std::make_shared<step_scorer>(sink == 0); };
+  ticket->in_workers.content = score_content::step_loss;
+  return ticket;
+}
+
+expected<call_outcome> training_engine::impl::run(const std::shared_ptr<step_source>& source,
+                                                  const std::shared_ptr<step_losses>& losses) {
+  pipeline_engine::impl& pipeline = *engine->impl_;
+  const auto ticket = make_ticket(source, losses);
+  running_topology& running = *pipeline.stages.running;
+  auto outcome = running.submit(ticket);
+  const auto patience = pipeline.options.run.deadline.value_or(pipeline.options.call_timeout);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (outcome.wait_until(std::min(until, std::chrono::steady_clock::now() + limits::report_interval)) !=
+         std::future_status::ready) {
+    if (std::chrono::steady_clock::now() >= until) {
+      const error late{error_code::deadline_passed, "train_batch", "the step took longer than its time",
+                       "raise run.deadline or call_timeout of the options, or look for the stage that is stuck"};
+      running.cancel(ticket, late);
+    }
+    running.watch();
+  }
+  call_outcome made = outcome.get();
+  if (made.cause) return tl::make_unexpected(after_faults(*made.cause, running.faults()));
+  if (!made.step) {
+    return fail(error_code::call_cancelled, "train_batch", "the step ended without a decision", "begin it again");
+  }
+  return made;
+}
+
+data_iterator repeating_loader(std::function<data_iterator()> make) {
+  struct state {
+    std::function<data_iterator()> make;
+    data_iterator now = nullptr;
+  };
+  return [kept = std::make_shared<state>(state{std::move(make)})]() -> std::optional<batch> {
+    if (kept->now) {
+      if (auto next = kept->now()) return next;
+    }
+    kept->now = kept->make();
+    return kept->now ? kept->now() : std::nullopt;
+  };
+}
+
+}  // namespace troupe
