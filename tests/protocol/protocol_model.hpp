@@ -64,6 +64,10 @@ struct protocol_step {
 /// low-water mark that was read too early; so recovery may read any mark up to the true one.
 class protocol_model {
  public:
+  using state = protocol_state;
+  using step = protocol_step;
+  using violation = testing::violation;
+
   protocol_model(const flow_graph& graph, const protocol_options& options);
 
   [[nodiscard]] protocol_state initial() const;

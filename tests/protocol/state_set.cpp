@@ -31,7 +31,7 @@ std::size_t state_set::slot_of(const std::uint8_t* state) const noexcept {
   return slot;
 }
 
-std::pair<std::uint32_t, bool> state_set::insert(const protocol_state& state) {
+std::pair<std::uint32_t, bool> state_set::insert(std::span<const std::uint8_t> state) {
   const std::size_t slot = slot_of(state.data());
   if (table_[slot] != empty_slot) return {table_[slot], false};
   table_[slot] = count_;
@@ -47,10 +47,8 @@ void state_set::grow() {
   }
 }
 
-protocol_state state_set::at(std::uint32_t number) const noexcept {
-  protocol_state state{};
-  std::memcpy(state.data(), &bytes_[number * state_size_], state_size_);
-  return state;
+std::span<const std::uint8_t> state_set::at(std::uint32_t number) const noexcept {
+  return std::span(bytes_).subspan(number * state_size_, state_size_);
 }
 
 }  // namespace troupe::testing

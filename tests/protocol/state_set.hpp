@@ -1,10 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
-
-#include "tests/protocol/protocol_model.hpp"
 
 namespace troupe::testing {
 
@@ -15,9 +15,10 @@ class state_set {
  public:
   explicit state_set(std::size_t state_size);
 
-  /// The state's number and whether it is new.
-  std::pair<std::uint32_t, bool> insert(const protocol_state& state);
-  [[nodiscard]] protocol_state at(std::uint32_t number) const noexcept;
+  /// The state's number and whether it is new. Bytes of `state` behind its size are zero.
+  std::pair<std::uint32_t, bool> insert(std::span<const std::uint8_t> state);
+  /// Valid until the next insert().
+  [[nodiscard]] std::span<const std::uint8_t> at(std::uint32_t number) const noexcept;
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
 
  private:
