@@ -15,11 +15,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The parts of runtime/ that ThreadSanitizer builds, without LibTorch.
-constexpr std::array core_folders = {"suggest",    "fault",  "schedule",  "topology",  "partition",  "trace",
-                                     "os",         "log",    "edge",      "transport", "link",       "process",
-                                     "journal",    "ledger", "telemetry", "flow",      "wiring",     "inject",
-                                     "local_host", "launch", "join",      "agent",     "agent_host", "launcher",
-                                     "cuda",       "device", "archive",   "kernel",    "json",       "text"};
+constexpr std::array core_folders = {
+    "suggest", "fault",     "schedule",   "topology", "partition", "trace",  "os",         "log",
+    "edge",    "transport", "link",       "process",  "journal",   "ledger", "telemetry",  "flow",
+    "wiring",  "inject",    "local_host", "launch",   "join",      "agent",  "agent_host", "launcher",
+    "cuda",    "device",    "archive",    "kernel",   "json",      "text",   "random"};
 
 std::string part(const fs::path& path, std::ptrdiff_t n) {
   return std::distance(path.begin(), path.end()) > n ? std::next(path.begin(), n)->string() : std::string{};
