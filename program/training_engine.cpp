@@ -4,6 +4,7 @@
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
 #include "program/run/fault_blame.hpp"
+#include "program/run/trained_state.hpp"
 #include "program/training_engine_state.hpp"
 #include "runtime/data/step_source.hpp"
 #include "runtime/step/step_losses.hpp"
@@ -95,6 +96,11 @@ expected<std::vector<trace_event>> training_engine::finish() {
   return impl_->engine->finish();
 }
 
+expected<state_dict> training_engine::module_state_dict() {
+  const pipeline_engine::impl& pipeline = *impl_->engine->impl_;
+  return trained_weights(pipeline.checked, pipeline.stages, impl_->decided);
+}
+
 expected<train_output> training_engine::train_batch(data_iterator data) {
   data_iterator from = data ? std::move(data) : impl_->engine->data_;
   if (!from) {
@@ -115,6 +121,7 @@ expected<train_output> training_engine::train_batch(data_iterator data) {
   made.samples = outcome.tally.samples;
   made.learning_rate = outcome.step->decision.learning_rate;
   made.gradient_norm = outcome.step->norm;
+  impl_->decided = outcome.step->decision.call;
   if (outcome.step->decision.is_applied) ++impl_->steps;
   return made;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "actors/call_ticket.hpp"
 #include <troupe/training_engine.hpp>
@@ -17,6 +18,8 @@ struct training_engine::impl {
   std::unique_ptr<pipeline_engine> engine;
   /// Carried out.
   std::uint64_t steps = 0;
+  /// The call of the last decision.
+  std::optional<call_number> decided = std::nullopt;
 
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<step_source>& source,
                                             const std::shared_ptr<step_losses>& losses) const;

@@ -7,6 +7,7 @@
 
 #include "program/run/running_topology.hpp"
 #include "runtime/graph/layer_names.hpp"
+#include "runtime/os/blob.hpp"
 #include "runtime/trace/trace_recorder.hpp"
 
 namespace troupe {
@@ -30,6 +31,9 @@ struct started_run {
   std::vector<std::string> warnings;
   /// By pipeline, of models that code has built in this process.
   std::map<std::string, model_weights> built_weights;
+  /// Where the run trains: by pipeline, where it was cut, and the memory of each stage's weights.
+  std::map<std::string, std::vector<std::uint64_t>> boundaries;
+  std::map<stage_address, blob> states;
   /// Shared with the futures of calls under way.
   std::shared_ptr<running_topology> running;
 };

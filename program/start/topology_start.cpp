@@ -48,14 +48,14 @@ expected<void> make_local_pages(worker_setup& setup, const wiring_plan& plan) {
   return {};
 }
 
-/// A page each; the worker that begins with it makes it as large as its weights are.
-expected<void> make_states(worker_setup& setup, const wiring_plan& plan) {
+/// A page each; the stage that begins with it makes it as large as its weights are.
+expected<std::map<stage_address, blob>> make_states(const wiring_plan& plan) {
+  std::map<stage_address, blob> states;
   for (const wired_instance& instance : plan.instances) {
-    const bool is_source = plan.nodes[instance.address.stage].kind == node_kind::source;
-    if (is_source || !setup.is_remote(instance.address)) continue;
-    setup.states.emplace(instance.address, TROUPE_TRY(blob::make("troupe-state", 1, [](std::span<std::byte>) {})));
+    if (plan.nodes[instance.address.stage].kind == node_kind::source) continue;
+    states.emplace(instance.address, TROUPE_TRY(blob::make("troupe-state", 1, [](std::span<std::byte>) {})));
   }
-  return {};
+  return states;
 }
 
 probe_report report_of(const stage_bodies& bodies, const topology_probe& probe) {
@@ -88,12 +88,15 @@ class starter {
     TROUPE_TRY(options_.report ? adopt() : try_out(first));
     tell();
     auto faults = TROUPE_TRY(plan_faults());
+    if (run_.plan.trains) states_ = TROUPE_TRY(make_states(run_.plan));
     auto workers = TROUPE_TRY(set_up_workers());
     started_run made;
+    made.states = states_;
     if (run_.options.trace) made.trace = std::make_shared<trace_clock>();
     for (stage_index node = 0; node < run_.plan.nodes.size(); ++node) made.layers.push_back(layers_of(node));
     for (const cut_report& each : reported_.cuts) {
       made.cut_by.emplace(each.name, each.cut_by);
+      made.boundaries.emplace(each.name, each.boundaries);
       made.bits_depend_on.emplace(each.name, each.bits_depend_on);
       if (each.runs_plain) made.plain_pipelines.push_back(each.name);
     }
@@ -112,7 +115,7 @@ class starter {
     auto engines = TROUPE_TRY(assemble(
         wiring_plan(run_.plan), within_process(transport_name(run_.options.workers.transport)).within(edge_settings()),
         [&](stage_address at) {
-          auto body = bodies_.make_for_engine(at);
+          auto body = make_body(at);
           return body && faults ? expected<engine_body>(faults->wrap(at, std::move(*body))) : std::move(body);
         },
         how));
@@ -149,6 +152,14 @@ class starter {
     }
     return std::make_shared<step_ledger>(
         std::move(voters), step_policy{.learning_rate = training.learning_rate, .clip_norm = training.clip_norm});
+  }
+
+  [[nodiscard]] expected<engine_body> make_body(stage_address at) const {
+    const auto state = states_.find(at);
+    if (state == states_.end()) return bodies_.make_for_engine(at);
+    auto descriptor = TROUPE_TRY(state->second.copy());
+    return bodies_.make_for_engine(
+        at, std::make_shared<shared_memory>(TROUPE_TRY(shared_memory::adopt(std::move(descriptor), 1))));
   }
 
   void tell() const {
@@ -225,9 +236,7 @@ class starter {
     setup->edges = TROUPE_TRY(open_edges(edge_row_name(run_)));
     setup->device_channels = {reported_.device_channels.begin(), reported_.device_channels.end()};
     TROUPE_TRY(make_local_pages(*setup, run_.plan));
-    if (run_.plan.trains) {
-      TROUPE_TRY(make_states(*setup, run_.plan));
-    }
+    setup->states = states_;
     return setup;
   }
 
@@ -268,6 +277,8 @@ class starter {
   /// Bodies of the stages that run in this process.
   stage_bodies bodies_;
   probe_report reported_;
+  /// By stage that trains.
+  std::map<stage_address, blob> states_;
 };
 
 }  // namespace

@@ -1,0 +1,147 @@
+// Goal: a training engine gives the losses and weights of a plain loop over LibTorch, and the same bits for every
+// number of stages and replicas. Method: a small network with dropout is trained on random samples.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <troupe/training_engine.hpp>
+
+namespace troupe {
+namespace {
+
+using ::testing::HasSubstr;
+
+pipeline_module network(std::uint32_t stages, const std::string& partition = "parameters") {
+  pipeline_module made{.num_stages = stages, .partition_method = partition};
+  made.layers = {layer_spec("Linear", [] { return torch::nn::Linear(6, 12); }),
+                 layer_spec("Tanh", [] { return torch::nn::Tanh(); }),
+                 layer_spec("Linear", [] { return torch::nn::Linear(12, 12); }),
+                 layer_spec("Tanh", [] { return torch::nn::Tanh(); }),
+                 layer_spec("Linear", [] { return torch::nn::Linear(12, 4); })};
+  return made;
+}
+
+training_engine_options options(std::uint64_t micro_batches, std::uint32_t replicas = 1) {
+  training_engine_options made;
+  made.training.num_micro_batches = micro_batches;
+  made.training.optimizer = {.kind = optimizer_kind::sgd, .momentum = 0.9};
+  made.training.learning_rate = [](std::uint64_t step) { return step < 2 ? 0.1 : 0.05; };
+  made.training.loss = training_loss_options{.kind = loss_kind::cross_entropy};
+  made.training.seed = 7;
+  made.pipeline.replicas = replicas;
+  made.pipeline.run.threads = 1;
+  return made;
+}
+
+/// The batches of all steps, the same for each engine. Sizes differ.
+data_iterator batches(std::uint64_t count) {
+  auto position = std::make_shared<std::uint64_t>(0);
+  return [=]() -> std::optional<batch> {
+    if (*position == count) return std::nullopt;
+    auto generator = at::make_generator<at::CPUGeneratorImpl>(1000 + *position);
+    const std::int64_t rows = 3 + static_cast<std::int64_t>(*position % 3);
+    ++*position;
+    return batch{at::randn({rows, 6}, generator), at::randint(4, {rows}, generator, at::kLong)};
+  };
+}
+
+struct run_outcome {
+  std::vector<double> losses;
+  state_dict weights;
+};
+
+run_outcome train(std::uint32_t stages, std::uint64_t micro_batches, std::uint64_t steps, std::uint32_t replicas = 1) {
+  run_outcome made;
+  auto engine = training_engine::create(network(stages), options(micro_batches, replicas));
+  EXPECT_TRUE(engine) << to_string(engine.error());
+  if (!engine) return made;
+  (*engine)->set_dataiterator(batches(steps * micro_batches));
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    const auto output = (*engine)->train_batch();
+    EXPECT_TRUE(output) << to_string(output.error());
+    if (!output) return made;
+    EXPECT_EQ(output->step, step);
+    made.losses.push_back(output->loss);
+  }
+  auto weights = (*engine)->module_state_dict();
+  EXPECT_TRUE(weights) << to_string(weights.error());
+  if (weights) made.weights = std::move(*weights);
+  return made;
+}
+
+/// The same layers, trained by LibTorch's own optimizer with the mean over the whole step.
+run_outcome plain(std::uint64_t micro_batches, std::uint64_t steps) {
+  std::vector<torch::nn::Linear> linears;
+  std::uint64_t seed = 7;
+  for (const auto& [in, out] : {std::pair{6, 12}, std::pair{12, 12}, std::pair{12, 4}}) {
+    torch::manual_seed(seed);
+    linears.emplace_back(in, out);
+    seed += 2;
+  }
+  std::vector<at::Tensor> parameters;
+  for (auto& each : linears) {
+    parameters.push_back(each->weight);
+    parameters.push_back(each->bias);
+  }
+  torch::optim::SGD optimizer(parameters, torch::optim::SGDOptions(0.1).momentum(0.9));
+  const data_iterator data = batches(steps * micro_batches);
+  run_outcome made;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(step < 2 ? 0.1 : 0.05);
+    optimizer.zero_grad();
+    at::Tensor sum = torch::zeros({});
+    std::int64_t rows = 0;
+    for (std::uint64_t index = 0; index < micro_batches; ++index) {
+      const batch one = *data();
+      at::Tensor x = one.inputs.only();
+      x = torch::tanh(linears[0]->forward(x));
+      x = torch::tanh(linears[1]->forward(x));
+      sum = sum + torch::nn::functional::cross_entropy(
+                      linears[2]->forward(x), one.labels.only(),
+                      torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
+      rows += x.size(0);
+    }
+    const at::Tensor loss = sum / rows;
+    loss.backward();
+    optimizer.step();
+    made.losses.push_back(loss.item<double>());
+  }
+  const char* names[] = {"0.weight", "0.bias", "2.weight", "2.bias", "4.weight", "4.bias"};
+  for (std::size_t i = 0; i < parameters.size(); ++i) made.weights.push_back({names[i], parameters[i].detach()});
+  return made;
+}
+
+TEST(trained_pipeline, is_trained_as_by_a_plain_loop) {
+  const run_outcome expected = plain(4, 10);
+  const run_outcome trained = train(2, 4, 10);
+  ASSERT_EQ(trained.losses.size(), expected.losses.size());
+  for (std::size_t step = 0; step < expected.losses.size(); ++step) {
+    EXPECT_NEAR(trained.losses[step], expected.losses[step], 1e-6 * expected.losses[step]) << "step " << step;
+  }
+  ASSERT_EQ(trained.weights.size(), expected.weights.size());
+  for (std::size_t i = 0; i < expected.weights.size(); ++i) {
+    EXPECT_EQ(trained.weights[i].name, expected.weights[i].name);
+    EXPECT_TRUE(at::allclose(trained.weights[i].tensor, expected.weights[i].tensor, 1e-5, 1e-6))
+        << expected.weights[i].name;
+  }
+}
+
+void expect_equal(const run_outcome& made, const run_outcome& expected) {
+  EXPECT_EQ(made.losses, expected.losses);
+  ASSERT_EQ(made.weights.size(), expected.weights.size());
+  for (std::size_t i = 0; i < expected.weights.size(); ++i) {
+    EXPECT_EQ(made.weights[i].name, expected.weights[i].name);
+    EXPECT_TRUE(at::equal(made.weights[i].tensor, expected.weights[i].tensor)) << expected.weights[i].name;
+  }
+}
+
+TEST(trained_pipeline, has_the_same_bits_for_all_stages_and_replicas) {
+  for (const std::uint64_t micro_batches : {1, 4, 6}) {
+    const run_outcome one = train(1, micro_batches, 5);
+    for (const std::uint32_t stages : {2, 3, 5}) expect_equal(train(stages, micro_batches, 5), one);
+    for (const std::uint32_t replicas : {2, 4}) expect_equal(train(2, micro_batches, 5, replicas), one);
+  }
+}
+
+}  // namespace
+}  // namespace troupe
