@@ -140,7 +140,8 @@ void training_model::begin_epochs(const place& at) const {
     if (is(training_mutant::successor_drops_gradient)) each.finished = 0;
   }
   const auto last = static_cast<std::uint8_t>(next.decided + (is_early ? 1 : 0));
-  const auto first = static_cast<std::uint8_t>(options_.marks_lag && last > 0 ? last - 1 : last);
+  const auto first = static_cast<std::uint8_t>(
+      (options_.marks_lag || is(training_mutant::epoch_before_decision)) && last > 0 ? last - 1 : last);
   for (std::uint8_t mark = first; mark <= last; ++mark) {
     next.loader_next = static_cast<std::uint8_t>(mark * options_.micro_batches);
     add(at, next, training_action::begin_epoch, 0, mark);
@@ -179,7 +180,7 @@ edge_set* training_model::edges_of(training_moment& moment, std::uint8_t copy) c
   return moment.epoch - epoch > 1 ? nullptr : &moment.edges[epoch % 2];
 }
 
-/// A slot is in use until the backward pass of its micro-batch. What is sent to a copy that is dead is lost.
+/// A slot is in use until the backward pass of its micro-batch. Messages to a copy that is dead are lost.
 bool training_model::has_room(const training_moment& moment, std::uint8_t from_epoch, std::uint8_t to) const {
   const stage_copy& receiver = moment.copies[to];
   if (!receiver.is_alive) return true;

@@ -35,9 +35,9 @@ enum class training_mutant : std::uint8_t {
   old_votes_count,           ///< the director does not look at the epoch of a vote
   told_before_written,       ///< stages hear of a decision before the journal does
   mark_before_decision,      ///< the low-water mark passes a step when its scores are folded
-  decision_is_repeated,      ///< a stage carries out a decision whenever it hears of it
+  decision_is_repeated,      ///< a stage carries out a decision whenever it is told
   successor_drops_gradient,  ///< a stage that starts again forgets the finished gradient
-  gradient_written_again,    ///< a step that is done again writes the finished gradient a second time
+  epoch_before_decision,     ///< an epoch begins at a mark that lags, although gradients are written again
   sums_have_no_step,         ///< a stage takes the sum of another replica without a look at its step
   replays_are_kept,          ///< a stage does not drop micro-batches of a step that it has carried out
 };
@@ -51,8 +51,12 @@ struct training_options {
   std::int8_t spare_slots = 0;      ///< of an edge for activations, beyond the live micro-batches of its stage
   std::uint8_t gradient_slots = 1;  ///< of an edge for gradients
   std::uint8_t window = 4;          ///< micro-batches that the loader may be ahead of the mark
-  bool marks_lag = true;            ///< an epoch may begin at a mark from before the last decision
-  bool is_reduced = false;          ///< see training_model::steps
+  /// An epoch may begin at a mark from before the last decision. The director does not do that; where it did, a step
+  /// that is decided could be done again, and then its finished gradient must not be written again.
+  bool marks_lag = false;
+  /// A step that is done again writes the finished gradient again, as trained_parameters does.
+  bool writes_again = true;
+  bool is_reduced = false;  ///< see training_model::steps
   training_mutant wrong = training_mutant::none;
 };
 
@@ -94,7 +98,7 @@ struct training_step {
 /// Left out: calls of evaluations; calls that are cancelled; the way of a score to the aggregator (a vote comes behind
 /// all scores of its stage, so that none is on its way when all votes are there); the loss of a tier, and of the
 /// driver, after which the journal is compared (tests/runtime/step); stages that are two epochs behind receive nothing
-/// more and send nothing, where in truth two of them may still exchange what nobody waits for.
+/// more and send nothing, where in truth two of them may still exchange messages that have no effect.
 class training_model {
  public:
   using state = training_state;
@@ -106,7 +110,7 @@ class training_model {
   [[nodiscard]] training_state initial() const;
   /// All that can happen next; replaces the contents of `into`.
   ///
-  /// Reduced: when nobody can die any more and all are in the present epoch, the step of a copy that is not told of a
+  /// Reduced: when no copy can die any more and all are in the present epoch, the step of a copy that is not told of a
   /// decision, the loader's, or the reading of a vote is the only one. Nothing is missed: whatever the others do
   /// first, they cannot prevent or change it, as a copy alone takes from its edges, and is told of a new decision only
   /// when it has voted and has no step. (Holds for the right protocol.)

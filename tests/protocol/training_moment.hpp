@@ -27,9 +27,9 @@ struct id_queue {
   void pop() noexcept;
 };
 
-/// One replica of one stage, with what others have of it or for it.
+/// One replica of one stage, with the messages from it and for it.
 struct stage_copy {
-  // Kept by its tier, whoever dies.
+  // Kept by its tier when it dies.
   std::uint8_t version = 0;   ///< decisions that were carried out
   std::uint8_t finished = 0;  ///< 1 + the step of the finished gradient; 0: there is none
   std::uint8_t is_torn = 0;   ///< a finished gradient is being written

@@ -48,8 +48,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         training_mutant_case{
             "gradient_added_twice", training_mutant::epoch_keeps_sum, training_violation::added_twice, {.deaths = 1}},
-        training_mutant_case{
-            "old_weights_used", training_mutant::decision_keeps_live, training_violation::other_weights, {.deaths = 1}},
+        training_mutant_case{"old_weights_used",
+                             training_mutant::decision_keeps_live,
+                             training_violation::other_weights,
+                             {.deaths = 1, .marks_lag = true, .writes_again = false}},
         training_mutant_case{
             "forward_before_decision", training_mutant::forward_before_decision, training_violation::early_forward, {}},
         training_mutant_case{"gradient_at_a_wrong_replica",
@@ -74,18 +76,18 @@ INSTANTIATE_TEST_SUITE_P(
                              training_mutant::successor_drops_gradient,
                              training_violation::lost_step,
                              {.deaths = 1}},
-        training_mutant_case{"finished_gradient_written_again",
-                             training_mutant::gradient_written_again,
+        training_mutant_case{"epoch_begun_before_the_decision",
+                             training_mutant::epoch_before_decision,
                              training_violation::lost_step,
                              {.stages = 1, .deaths = 2}},
         training_mutant_case{"sum_of_another_step",
                              training_mutant::sums_have_no_step,
                              training_violation::other_sum,
-                             {.stages = 1, .replicas = 2, .deaths = 1}},
+                             {.stages = 1, .replicas = 2, .deaths = 1, .marks_lag = true, .writes_again = false}},
         training_mutant_case{"replays_of_decided_steps_are_kept",
                              training_mutant::replays_are_kept,
                              training_violation::deadlock,
-                             {.deaths = 1}}),
+                             {.deaths = 1, .marks_lag = true, .writes_again = false}}),
     [](const auto& each) { return each.param.name; });
 
 }  // namespace

@@ -24,7 +24,7 @@ void training_model::work(const place& at, std::uint8_t copy) const {
   const stage_copy& one = at.from.copies[copy];
   if (!one.is_alive) return;
   if (one.is_torn) {
-    // The engine's thread is in the middle of it, and hears of nothing.
+    // The engine's thread is in the middle of writing, and takes no command.
     training_moment next = at.from;
     next.copies[copy].is_torn = 0;
     next.copies[copy].finished = static_cast<std::uint8_t>(one.version + 1);
@@ -129,8 +129,7 @@ void training_model::add_gradient(training_moment& next, std::uint8_t copy, trai
   if (one.backwards == one.forwards) one.live_version = 0;
 }
 
-/// The sums of the replicas are exchanged; then the gradient is written, unless an earlier epoch has done it, and the
-/// stage votes.
+/// The sums of the replicas are exchanged; then the gradient is written, and the stage votes.
 void training_model::finish(const place& at, std::uint8_t copy) const {
   const stage_copy& one = at.from.copies[copy];
   const std::size_t set = one.epoch % 2;
@@ -152,7 +151,7 @@ void training_model::finish(const place& at, std::uint8_t copy) const {
     next.copies[copy].sums[set] = 0;
   }
   const bool is_there = one.finished == one.version + 1;
-  if (is_there && !is(training_mutant::gradient_written_again)) return vote({next, at.into}, copy);
+  if (is_there && !options_.writes_again) return vote({next, at.into}, copy);
   next.copies[copy].finished = 0;
   next.copies[copy].is_torn = 1;
   add(at, next, training_action::write_gradient, copy, one.version, broken);
