@@ -68,11 +68,6 @@ expected<const processor_kind*> find_processor(const json_part& file) {
   return preset_not_made(file, "names the processor \"" + name + "\"");
 }
 
-expected<bool> truth_of(const json_part& file, std::string_view key, bool otherwise) {
-  const auto found = TROUPE_TRY(file.find(key));
-  return found ? found->truth() : otherwise;
-}
-
 expected<std::uint32_t> side_in(const json_part& value) {
   const std::int64_t pixels = TROUPE_TRY(value.integer());
   if (pixels < 1 || pixels > wanted_side_max) {
@@ -155,7 +150,7 @@ expected<void> convnext_steps(const json_part& file, std::uint32_t edge, picture
 }
 
 expected<void> read_sizes(const json_part& file, const processor_kind& kind, picture_steps& into) {
-  if (TROUPE_TRY(truth_of(file, "do_resize", true))) {
+  if (TROUPE_TRY(truth_or(file, "do_resize", true))) {
     const preset_size size = TROUPE_TRY(preset_size_of(file, "size", kind.side, kind.is_square));
     if (kind.name == "ConvNext") {
       if (size.both) return preset_not_made(file, "gives height and width to a ConvNeXT processor");
@@ -165,7 +160,7 @@ expected<void> read_sizes(const json_part& file, const processor_kind& kind, pic
     if (!size.both) into.shorter_side = size.shorter;
   }
   if (kind.name == "ConvNext" || kind.name == "ViT" || kind.name == "Siglip") return {};
-  if (!TROUPE_TRY(truth_of(file, "do_center_crop", kind.has_crop))) return {};
+  if (!TROUPE_TRY(truth_or(file, "do_center_crop", kind.has_crop))) return {};
   const preset_size crop = TROUPE_TRY(preset_size_of(file, "crop_size", kind.crop, true));
   if (!crop.both) return preset_not_made(file, "cuts out pictures by their shorter side");
   into.crop = crop.both;
@@ -174,11 +169,11 @@ expected<void> read_sizes(const json_part& file, const processor_kind& kind, pic
 
 expected<void> read_scaling(const json_part& file, const processor_kind& kind, picture_steps& into) {
   into.scale_factor = 1;
-  if (TROUPE_TRY(truth_of(file, "do_rescale", true))) {
+  if (TROUPE_TRY(truth_or(file, "do_rescale", true))) {
     const auto factor = TROUPE_TRY(file.find("rescale_factor"));
     into.scale_factor = factor ? TROUPE_TRY(factor->real()) : 1.0 / 255;
   }
-  if (!TROUPE_TRY(truth_of(file, "do_normalize", true))) return {};
+  if (!TROUPE_TRY(truth_or(file, "do_normalize", true))) return {};
   into.mean = TROUPE_TRY(channels_of(file, "image_mean", kind.mean));
   const three_numbers deviation = TROUPE_TRY(channels_of(file, "image_std", kind.deviation));
   const auto is_usable = [](double x) { return std::isfinite(x) && x > 0; };
@@ -214,7 +209,7 @@ expected<picture_steps> read_image_preset(const std::string& file) {
   const json_part root(document, file, "the preset");
   const processor_kind& kind = *TROUPE_TRY(find_processor(root));
   for (const std::string_view key : {"do_flip_channel_order", "do_pad", "rescale_offset", "do_color_quantize"}) {
-    if (TROUPE_TRY(truth_of(root, key, false))) return preset_not_made(root, "asks for " + std::string(key));
+    if (TROUPE_TRY(truth_or(root, key, false))) return preset_not_made(root, "asks for " + std::string(key));
   }
   picture_steps steps{.cropping = crop_rule::hugging_face, .scaling = scale_rule::multiply};
   steps.filter = TROUPE_TRY(filter_of(root, kind.filter));

@@ -58,19 +58,13 @@ expected<std::optional<token_id>> begin_in(const json_part& settings, const json
   return std::optional<token_id>();
 }
 
-/// What a text of the file says; empty where there is none.
-expected<std::string> text_in(const json_part& file, std::string_view key) {
-  const auto found = TROUPE_TRY(file.find(key));
-  return found ? found->text() : std::string();
-}
-
 expected<bool> takes_types(const json_part& settings, const json_part& model) {
   if (const auto named = TROUPE_TRY(settings.find("model_input_names"))) {
     const std::vector<std::string> names = TROUPE_TRY(texts_of(*named));
     return std::ranges::find(names, "token_type_ids") != names.end();
   }
-  if (TROUPE_TRY(text_in(model, "model_type")) == "bert") return true;
-  return TROUPE_TRY(text_in(settings, "tokenizer_class")).starts_with("Bert");
+  if (TROUPE_TRY(text_or(model, "model_type", "")) == "bert") return true;
+  return TROUPE_TRY(text_or(settings, "tokenizer_class", "")).starts_with("Bert");
 }
 
 expected<std::vector<std::string>> classes_in(const json_part& model) {

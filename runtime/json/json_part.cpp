@@ -80,4 +80,16 @@ expected<std::vector<std::string>> texts_of(const json_part& list) {
   return texts;
 }
 
+expected<bool> truth_or(const json_part& part, std::string_view key, bool otherwise) {
+  const auto found = TROUPE_TRY(part.find(key));
+  if (!found) return otherwise;
+  return found->truth();
+}
+
+expected<std::string> text_or(const json_part& part, std::string_view key, const std::string& otherwise) {
+  const auto found = TROUPE_TRY(part.find(key));
+  if (!found) return otherwise;
+  return found->text();
+}
+
 }  // namespace troupe

@@ -71,4 +71,8 @@ struct tagged_part {
 /// The texts of an array.
 expected<std::vector<std::string>> texts_of(const json_part& list);
 
+/// Members that may be missing or null.
+expected<bool> truth_or(const json_part& part, std::string_view key, bool otherwise);
+expected<std::string> text_or(const json_part& part, std::string_view key, const std::string& otherwise);
+
 }  // namespace troupe

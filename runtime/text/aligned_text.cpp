@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/text/byte_alphabet.hpp"
+
 namespace troupe {
 
 void aligned_text::append_original(std::string_view part, std::uint32_t at) {
@@ -28,7 +30,7 @@ void text_rewriter::skip() {
   if (at_ < from_.text.size()) at_ = std::min(at_ + utf8::length_from(from_.text[at_]), from_.text.size());
 }
 
-void text_rewriter::put(char32_t c, int change, std::size_t length) {
+void text_rewriter::put(char32_t c, int change) {
   text_span place{from_.origin, from_.origin};
   if (change > 0) {
     if (at_ > 0) place = from_.spans[at_ - 1];
@@ -40,12 +42,21 @@ void text_rewriter::put(char32_t c, int change, std::size_t length) {
     place = from_.spans[at_ - 1];
   }
   utf8::append(text_, c);
-  spans_.insert(spans_.end(), length, place);
+  spans_.insert(spans_.end(), utf8::length_of(c), place);
 }
 
 void text_rewriter::finish() {
   from_.text = std::move(text_);
   from_.spans = std::move(spans_);
+}
+
+void write_bytes(aligned_text& text) {
+  const std::string& old = text.text;
+  text_rewriter out(text);
+  for (const char byte : old) {
+    out.put(character_of_byte(static_cast<unsigned char>(byte)), utf8::is_continuation(byte) ? 1 : 0);
+  }
+  out.finish();
 }
 
 void prepend(aligned_text& text, std::string_view content) {

@@ -32,12 +32,11 @@ class text_rewriter {
 
   /// The next character. `change` is 0 where it replaces the next one of the old text; 1 where it is new and takes the
   /// place of the one before; -n where it replaces the next one and n behind that go.
-  void put(char32_t c, int change) { put(c, change, utf8::length_of(c)); }
+  void put(char32_t c, int change);
   /// Removes the next character of the old text after the last one that was put.
   void finish();
 
  private:
-  void put(char32_t c, int change, std::size_t length);
   void skip();
 
   aligned_text& from_;
@@ -81,6 +80,9 @@ void map_characters(aligned_text& text, const Map& map) {
   for (std::size_t at = 0; at < old.size();) out.put(map(utf8::next(old, at)), 0);
   out.finish();
 }
+
+/// Puts the character that stands for each byte (byte_alphabet.hpp) in its place.
+void write_bytes(aligned_text& text);
 
 /// Puts `content` before a text that is not empty.
 void prepend(aligned_text& text, std::string_view content);

@@ -61,10 +61,7 @@ bool bpe_model::tokenize(std::string_view word, std::vector<model_token>& to) co
 bool bpe_model::tokenize_bytes(std::string_view word, std::vector<model_token>& to) const {
   if (!has_all_bytes_) return token_model::tokenize_bytes(word, to);
   if (options_.ignores_merges) {
-    static thread_local std::string characters;
-    characters.clear();
-    for (const char byte : word) utf8::append(characters, character_of_byte(static_cast<unsigned char>(byte)));
-    if (const auto whole = table().find(characters); whole != token_table::none) {
+    if (const auto whole = table().find(characters_of_bytes(word)); whole != token_table::none) {
       to.push_back({whole, 0, static_cast<std::uint32_t>(word.size())});
       return true;
     }

@@ -4,7 +4,6 @@
 
 #include "messages/try.hpp"
 #include "runtime/text/base64.hpp"
-#include "runtime/text/byte_alphabet.hpp"
 #include "runtime/text/normal_form.hpp"
 #include "runtime/text/normalizer.hpp"
 #include "runtime/text/tokenizer_part.hpp"
@@ -29,16 +28,6 @@ class normal_form_normalizer : public normalizer {
 
  private:
   normal_form form_;
-};
-
-class lower_normalizer : public normalizer {
- public:
-  expected<void> apply(aligned_text& text) const override {
-    return make_bert_normalizer({false, false, false, true})->apply(text);
-  }
-  bool apply_in_place(std::string& text) const override {
-    return make_bert_normalizer({false, false, false, true})->apply_in_place(text);
-  }
 };
 
 /// StripAccents and Nmt: some characters go, others become spaces.
@@ -154,12 +143,7 @@ class prepend_normalizer : public normalizer {
 class byte_level_normalizer : public normalizer {
  public:
   expected<void> apply(aligned_text& text) const override {
-    const std::string& old = text.text;
-    text_rewriter out(text);
-    for (const char byte : old) {
-      out.put(character_of_byte(static_cast<unsigned char>(byte)), utf8::is_continuation(byte) ? 1 : 0);
-    }
-    out.finish();
+    write_bytes(text);
     return {};
   }
   bool apply_in_place(std::string& text) const override { return text.empty(); }
@@ -248,7 +232,7 @@ expected<std::unique_ptr<const normalizer>> read_normalizer(const json_part& par
   if (type == "NFD") return make<normal_form_normalizer>(normal_form::nfd);
   if (type == "NFKC") return make<normal_form_normalizer>(normal_form::nfkc);
   if (type == "NFKD") return make<normal_form_normalizer>(normal_form::nfkd);
-  if (type == "Lowercase") return make<lower_normalizer>();
+  if (type == "Lowercase") return make_bert_normalizer({false, false, false, true});
   if (type == "StripAccents") return make<accents_normalizer>();
   if (type == "Nmt") return make<nmt_normalizer>();
   if (type == "ByteLevel") return make<byte_level_normalizer>();

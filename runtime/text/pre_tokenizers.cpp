@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "messages/try.hpp"
-#include "runtime/text/byte_alphabet.hpp"
 #include "runtime/text/pre_tokenizer.hpp"
 #include "runtime/text/tokenizer_part.hpp"
 #include "runtime/text/unicode_classes.hpp"
@@ -139,12 +138,7 @@ class byte_level_pre_tokenizer : public pre_tokenizer {
     }
     if (is_last_) return {};
     return text.rewrite([](aligned_text& part) -> expected<void> {
-      const std::string& old = part.text;
-      text_rewriter out(part);
-      for (const char byte : old) {
-        out.put(character_of_byte(static_cast<unsigned char>(byte)), utf8::is_continuation(byte) ? 1 : 0);
-      }
-      out.finish();
+      write_bytes(part);
       return {};
     });
   }

@@ -34,18 +34,6 @@ expected<void> check_members(const json_part& part, std::string_view type,
   return {};
 }
 
-expected<bool> truth_or(const json_part& part, std::string_view key, bool otherwise) {
-  const auto found = TROUPE_TRY(part.find(key));
-  if (!found) return otherwise;
-  return found->truth();
-}
-
-expected<std::string> text_or(const json_part& part, std::string_view key, const std::string& otherwise) {
-  const auto found = TROUPE_TRY(part.find(key));
-  if (!found) return otherwise;
-  return found->text();
-}
-
 expected<std::size_t> count_in(const json_part& part, std::size_t most) {
   const std::int64_t value = TROUPE_TRY(part.integer());
   if (value < 0 || static_cast<std::uint64_t>(value) > most) {

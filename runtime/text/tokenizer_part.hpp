@@ -19,9 +19,6 @@ expected<std::string> type_of(const json_part& part);
 expected<void> check_members(const json_part& part, std::string_view type,
                              std::initializer_list<std::string_view> known);
 
-/// Members that may be missing or null.
-expected<bool> truth_or(const json_part& part, std::string_view key, bool otherwise);
-expected<std::string> text_or(const json_part& part, std::string_view key, const std::string& otherwise);
 /// A whole number from 0 to `most`.
 expected<std::size_t> count_in(const json_part& part, std::size_t most);
 
