@@ -117,9 +117,7 @@ std::string tokenize_13a(std::string_view line) {
       text, [](char a, char b) { return is_point(a) && !is_digit(b); }, " ", "");
   text = split_pairs(
       text, [](char a, char b) { return is_digit(a) && b == '-'; }, "", " ");
-  std::string joined;
-  for (const std::string_view word : python::split(text)) joined.append(joined.empty() ? "" : " ").append(word);
-  return joined;
+  return python::with_single_blanks(text);
 }
 
 bleu_counts count_bleu(std::string_view hypothesis, std::span<const std::string> references, bleu_words words) {

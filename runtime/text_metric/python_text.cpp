@@ -83,6 +83,12 @@ std::vector<std::string_view> split(std::string_view text) {
   return words;
 }
 
+std::string with_single_blanks(std::string_view text) {
+  std::string joined;
+  for (const std::string_view word : split(text)) joined.append(joined.empty() ? "" : " ").append(word);
+  return joined;
+}
+
 std::string_view left_strip(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t here = at;

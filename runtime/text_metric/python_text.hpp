@@ -18,6 +18,8 @@ bool is_space(char32_t c) noexcept;
 bool is_word(char32_t c) noexcept;
 /// str.split(): the words between runs of spaces.
 std::vector<std::string_view> split(std::string_view text);
+/// " ".join(text.split())
+std::string with_single_blanks(std::string_view text);
 /// str.strip(), str.lstrip() and str.rstrip().
 std::string_view strip(std::string_view text);
 std::string_view left_strip(std::string_view text);

@@ -66,13 +66,7 @@ double f1_of(squad_version version, const word_list& answer, const word_list& tr
 }  // namespace
 
 std::string normalize_answer(std::string_view answer) {
-  const std::string text = without_articles(without_punctuation(python::lower(answer)));
-  std::string joined;
-  for (const std::string_view word : python::split(text)) {
-    if (!joined.empty()) joined += ' ';
-    joined += word;
-  }
-  return joined;
+  return python::with_single_blanks(without_articles(without_punctuation(python::lower(answer))));
 }
 
 answer_score score_answer(squad_version version, std::string_view answer, std::span<const std::string> truths) {
