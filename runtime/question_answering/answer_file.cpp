@@ -1,20 +1,22 @@
 #include "runtime/question_answering/answer_file.hpp"
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include <nlohmann/json.hpp>
 
-#include "messages/file_fixes.hpp"
 #include "messages/printable.hpp"
+#include "messages/try.hpp"
+#include "runtime/question_answering/json_file.hpp"
 
 namespace troupe {
 
 namespace {
 
 using nlohmann::json;
+
+/// A member takes 112 bytes, however short it is in the file.
+constexpr std::size_t predictions_max = 500'000;
 
 /// One object with members of one type; nothing else is kept.
 template <class Value>
@@ -38,15 +40,15 @@ class flat_reader final : public nlohmann::json_sax<json> {
   }
   bool key(string_t& value) override {
     key_ = value;
-    if (!made_.contains(key_)) return true;
-    return wrong(shown() + " is there twice");
+    if (made_.contains(key_)) return wrong(shown() + " is there twice");
+    return made_.size() < predictions_max || wrong("it has more than " + std::to_string(predictions_max) + " members");
   }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*caught*/) override {
     return wrong("it is no JSON text of UTF-8 at byte " + std::to_string(position));
   }
 
-  std::optional<error> problem;
+  [[nodiscard]] const std::optional<error>& problem() const { return problem_; }
   std::map<std::string, Value> take_all() { return std::move(made_); }
 
  private:
@@ -69,14 +71,15 @@ class flat_reader final : public nlohmann::json_sax<json> {
                            : "the value of " + shown() + " is no " + (is_text ? "text" : "number"));
   }
   bool wrong(const std::string& finding) {
-    problem = error{error_code::data_bad_format, path_, finding,
-                    is_text ? "give an object with a text for each question: {\"ID\": \"ANSWER\"}"
-                            : "give an object with a number for each question: {\"ID\": 0.25}"};
+    problem_ = error{error_code::data_bad_format, path_, finding,
+                     is_text ? "give an object with a text for each question: {\"ID\": \"ANSWER\"}"
+                             : "give an object with a number for each question: {\"ID\": 0.25}"};
     return false;
   }
   [[nodiscard]] std::string shown() const { return "\"" + printable(key_.substr(0, 60)) + "\""; }
 
   std::string path_;
+  std::optional<error> problem_;
   bool is_open_ = false;
   std::string key_;
   std::map<std::string, Value> made_;
@@ -84,17 +87,8 @@ class flat_reader final : public nlohmann::json_sax<json> {
 
 template <class Value>
 expected<std::map<std::string, Value>> read_flat(const std::string& path) {
-  if (std::error_code none; !std::filesystem::exists(path, none)) {
-    return fail(error_code::data_missing, path, "there is no such file", "correct the path");
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file || file.peek() == std::ifstream::traits_type::eof()) {
-    return fail(error_code::data_unreadable, path, "it cannot be read, or is empty", "give a file with predictions");
-  }
   flat_reader<Value> reader(path);
-  const bool is_whole = json::sax_parse(file, &reader);
-  if (reader.problem) return tl::make_unexpected(*reader.problem);
-  if (!is_whole) return fail(error_code::data_bad_format, path, "it is no JSON text", copy_again_fix);
+  TROUPE_TRY(read_json_file(path, reader, "correct the path", "give a file with predictions"));
   return reader.take_all();
 }
 

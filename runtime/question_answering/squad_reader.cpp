@@ -49,8 +49,8 @@ std::string squad_reader::place() const {
   return text.empty() ? "the document" : text;
 }
 
-bool squad_reader::wrong(const std::string& finding, error_code code) {
-  problem_ = error{code, path_, place() + " " + finding, form_fix};
+bool squad_reader::wrong(const std::string& finding) {
+  problem_ = error{error_code::data_bad_format, path_, place() + " " + finding, form_fix};
   return false;
 }
 

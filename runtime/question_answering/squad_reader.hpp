@@ -17,7 +17,7 @@ class squad_reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit squad_reader(std::string path) : path_(std::move(path)) {}
 
-  bool null() override { return take_other("null"); }
+  bool null() override { return begin_value() && take_other("null"); }
   bool boolean(bool value) override;
   bool number_integer(number_integer_t value) override;
   bool number_unsigned(number_unsigned_t value) override;
@@ -63,7 +63,7 @@ class squad_reader final : public nlohmann::json_sax<nlohmann::json> {
   bool begin_value();
   [[nodiscard]] bool is_at(part what, const char* key) const;
   [[nodiscard]] std::string place() const;
-  bool wrong(const std::string& finding, error_code code = error_code::data_bad_format);
+  bool wrong(const std::string& finding);
 
   std::string path_;
   std::vector<open_part> open_;

@@ -53,6 +53,9 @@ TEST_F(answer_files, of_another_form_are_refused) {
   expect_refused("{\"a\": \"\xff\"}", "UTF-8");
   expect_refused(R"({"a": "x")", "no JSON text");
   expect_refused("{\"a\": " + std::string(10'000, '['), "no text");
+  std::string many = "{\"0\": \"\"";
+  for (int i = 1; i <= 500'000; ++i) many += ",\"" + std::to_string(i) + "\": \"\"";
+  expect_refused(many + "}", "more than 500000 members");
 }
 
 TEST(score, a_question_without_a_prediction_is_wrong) {

@@ -126,6 +126,7 @@ TEST_F(squad_files, with_members_of_another_type_are_refused) {
   expect_refused(R"({"data": "x"})", error_code::data_bad_format, "data is a text, expected an array");
   expect_refused(R"({"data": [[]]})", error_code::data_bad_format, "data[0] is no object");
   expect_refused(R"({"data": [null]})", error_code::data_bad_format, "data[0] is null, expected an object");
+  expect_refused(R"({"data": [{"paragraphs": []}, null]})", error_code::data_bad_format, "data[1] is null");
   expect_refused(R"({"data": [{"paragraphs": [{"context": 3}]}]})", error_code::data_bad_format, "expected a text");
   expect_refused(with_questions(question("a", "tea", "\"10\"")), error_code::data_bad_format, "a whole number");
   expect_refused(with_questions(question("a", "tea", "10.5")), error_code::data_bad_format, "a whole number");
