@@ -80,7 +80,7 @@ std::string npy_header_text(std::string_view descr, const std::vector<std::int64
   constexpr std::size_t before_dictionary = 10;
   std::string dictionary = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (";
   for (const std::int64_t size : shape) dictionary += std::to_string(size) + ", ";
-  if (shape.size() > 1) dictionary.resize(dictionary.size() - 2);
+  dictionary.resize(dictionary.size() - (shape.size() > 1 ? 2 : 1));  // of one dimension "(3,)"
   dictionary += "), }";
   TROUPE_CHECK(dictionary.size() < npy_header_bytes - before_dictionary, "so many dimensions are refused before");
   dictionary.resize(npy_header_bytes - before_dictionary - 1, ' ');

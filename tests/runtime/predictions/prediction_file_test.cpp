@@ -18,6 +18,7 @@ namespace troupe {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using json = nlohmann::json;
 
 std::vector<std::byte> rows_of(const metric& kept, const scored_part& part) {
@@ -72,8 +73,13 @@ TEST_F(prediction_file, is_an_array_that_npy_data_reads) {
   at::manual_seed(10);
   const at::Tensor output = at::randn({23, 3, 2});
   const at::Tensor label = at::zeros({23}, at::kLong);
-  write("p.npy", prediction_extra::outputs, output, label, 5);
-  write("l.npy", prediction_extra::none, at::arange(23, at::kLong), label, 7);
+  const std::string outputs = write("p.npy", prediction_extra::outputs, output, label, 5);
+  const std::string numbers = write("l.npy", prediction_extra::none, at::arange(23, at::kLong), label, 7);
+  // as numpy.lib.format.write_array() has it, but for more blanks
+  EXPECT_THAT(outputs.substr(0, 8) + outputs.substr(10),
+              StartsWith("\x93NUMPY\x01" + std::string(1, '\0') +
+                         "{'descr': '<f4', 'fortran_order': False, 'shape': (23, 3, 2), }  "));
+  EXPECT_THAT(numbers.substr(10), StartsWith("{'descr': '<i8', 'fortran_order': False, 'shape': (23,), }  "));
   const auto data = get(open_data("npy:" + path("p.npy") + "," + path("l.npy")));
   EXPECT_EQ(data->size(), 23U);
   const sample_block block = get(data->read({0, 23}));
