@@ -16,7 +16,7 @@ namespace troupe::cli {
 /// What --log-scalars asks for.
 class scalar_output {
  public:
-  /// Hours before there is anything to write. E0611.
+  /// Before the evaluation, so that a target which cannot be written (E0611) is told before hours of work.
   [[nodiscard]] static expected<scalar_output> open(const eval_options& options);
   /// Nothing where nothing is asked for, and of a partial result, whose numbers would stand in the place of the true
   /// ones. Says on stderr what was done. E0611.

@@ -38,11 +38,10 @@ class picture_files {
   [[nodiscard]] virtual std::vector<std::string> left_out_reasons() const { return {}; }
 };
 
-/// Samples are float32 [N, 3, H, W], labels int64 [N]. `name` and `reading` are those of the set.
-/// Reads the first picture's header where the options do not say how large pictures become. With choice.skips_bad all
-/// pictures are decoded once, and those that fail are left out: E0306 where none is left, E0614 where there are no
-/// threads for it. Errors: as
-/// picture_files::read and decode_picture; the files are not opened otherwise.
+/// Samples are float32 [N, 3, H, W], labels int64 [N]. `name` and `reading` are those of the set. Reads the first
+/// picture's header where the options do not say how large pictures become. With choice.skips_bad all pictures are
+/// decoded once, and those that fail are left out: E0306 where none is left, E0614 where there are no threads for it.
+/// The files are not opened otherwise. Errors: as picture_files::read and decode_picture.
 expected<data_set_ptr> make_image_set(std::unique_ptr<const picture_files> files, image_choice choice, std::string name,
                                       std::string reading);
 

@@ -25,7 +25,7 @@ double quotient_or_zero(double part, double whole) noexcept {
   return whole > 0 ? part / whole : 0.0;
 }
 
-/// The score of a class; `beta` is the square of the option.
+/// The score of a class.
 using class_score = double (*)(const class_score_input&, double beta_squared);
 
 double precision_of(const class_score_input& of, double) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 namespace troupe {
+
 std::size_t score_words_of(const std::vector<metric_ptr>& metrics) {
   std::size_t words = odd_words;
   for (const metric_ptr& each : metrics) words += each->words();

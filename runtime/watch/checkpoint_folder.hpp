@@ -34,7 +34,7 @@ struct checkpoint_stamp {
 ///   - a folder of transformers, with weights as load_weights() reads them, or
 ///   - the folder of a tag as DeepSpeed writes it.
 /// Left out are links, hidden names, names that begin with "tmp", and those that end in .tmp, .part, .partial or
-/// .incomplete. E0611's like for a folder that cannot be read: E0201 where it is not there, E0210.
+/// .incomplete. Errors: E0201 where the folder is not there, E0210 where it cannot be read.
 [[nodiscard]] expected<std::vector<seen_checkpoint>> checkpoints_in(const std::filesystem::path& folder);
 
 /// That of all files directly in a folder, or of a file. Nothing where it is not there any more.
