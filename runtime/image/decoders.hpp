@@ -7,9 +7,6 @@
 
 namespace troupe {
 
-/// Room behind each row that the sink may read.
-inline constexpr std::size_t row_slack_bytes = 32;
-
 expected<picture_size> read_jpeg_size(std::span<const std::uint8_t> file, const std::string& place);
 expected<void> decode_jpeg(std::span<const std::uint8_t> file, const std::string& place, row_sink& sink);
 expected<picture_size> read_png_size(std::span<const std::uint8_t> file, const std::string& place);

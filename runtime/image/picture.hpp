@@ -32,6 +32,8 @@ inline constexpr int jpeg_scans_max = 100;
 
 /// Bytes of a pixel in a row: red, green, blue, and one that means nothing.
 inline constexpr std::size_t pixel_bytes = 4;
+/// Room behind each row that vectors may read and write.
+inline constexpr std::size_t row_slack_bytes = 32;
 
 /// Takes a picture, from its first row to its last.
 class row_sink {
@@ -43,7 +45,7 @@ class row_sink {
 
   /// Called once, before any row. An error ends the decoding.
   virtual expected<void> begin(picture_size size) = 0;
-  /// `width` pixels, which may be read until this returns.
+  /// `width` pixels, which may be read, with row_slack_bytes behind them, until this returns.
   virtual void row(const std::uint8_t* pixels) = 0;
 };
 

@@ -5,9 +5,6 @@
 namespace troupe {
 namespace {
 
-/// Room behind a row that vectors may read and write.
-constexpr std::size_t slack_bytes = 32;
-
 struct computed_part {
   std::uint64_t begin = 0;
   std::uint32_t count = 0;
@@ -65,9 +62,9 @@ expected<void> resampler::begin(picture_size size) {
   width_ = across.count;
   rows_first_ = plan.rows_first;
   kept_bytes_ = std::size_t{rows_first_ ? size.width : width_} * pixel_bytes;
-  kept_.resize(rows_.most * (kept_bytes_ + slack_bytes));
-  sum_.resize(kept_bytes_ + slack_bytes);
-  made_.resize(rows_first_ ? width_ * pixel_bytes + slack_bytes : 0);
+  kept_.resize(rows_.most * (kept_bytes_ + row_slack_bytes));
+  sum_.resize(kept_bytes_ + row_slack_bytes);
+  made_.resize(rows_first_ ? width_ * pixel_bytes + row_slack_bytes : 0);
   if (across.count < wanted_.width || down.count < wanted_.height) fill_outside();
   return {};
 }
@@ -78,7 +75,7 @@ void resampler::fill_outside() {
 }
 
 std::uint8_t* resampler::kept_row(std::uint64_t index) {
-  return kept_.data() + index % rows_.most * (kept_bytes_ + slack_bytes);
+  return kept_.data() + index % rows_.most * (kept_bytes_ + row_slack_bytes);
 }
 
 void resampler::row(const std::uint8_t* pixels) {
