@@ -8,6 +8,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <troupe/error.hpp>
+
 namespace troupe {
 
 /// How weights follow from gradients. The learning rate is not among the options: each step has its own.
@@ -65,6 +67,12 @@ struct training_loss_options {
   /// custom.
   training_loss_function function = nullptr;
 };
+
+/// A learning rate as a function of the step, from the text NAME:OPTION=VALUE:OPTION=VALUE, with the schedulers of
+/// torch.optim.lr_scheduler: constant, linear, step, cosine, one_cycle, and warmup=N for each but the last
+/// (docs/training.md). `base` is positive. E0102 for another name or option, E0103 for another value.
+[[nodiscard]] expected<std::function<double(std::uint64_t step)>> learning_rate_of(double base,
+                                                                                   const std::string& schedule);
 
 /// How a pipeline is trained (docs/training.md).
 struct training_options {
