@@ -20,8 +20,8 @@ namespace {
 /// What travels with a sum of gradients, in this order.
 constexpr std::size_t tensors_of_statistics = 2;
 
-draw_key key_of(std::uint64_t seed, std::uint64_t step, const activation& input) {
-  draw_key key{.seed = seed, .step = step};
+draw_place key_of(std::uint64_t seed, std::uint64_t step, const activation& input) {
+  draw_place key{.seed = seed, .step = step};
   for (std::uint64_t row = 0; row < input.row_count(); ++row)
     key.samples.push_back(input.samples.begin + (input.rows ? (*input.rows)[row] : row));
   return key;

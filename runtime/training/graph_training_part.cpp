@@ -1,5 +1,6 @@
 #include "runtime/training/graph_training_part.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -153,6 +154,10 @@ expected<std::unique_ptr<trained_part>> make_graph_training_part(layered_graph_p
     return fail(error_code::topology_invalid, model.file,
                 "it has a state, which its forward pass writes, so that it cannot be trained",
                 "export the model without attributes that forward() changes");
+  }
+  if (std::none_of(model.weights.begin(), model.weights.end(), is_trained)) {
+    return fail(error_code::topology_invalid, model.file, "it has no weights that can be trained",
+                "export the module with parameters that require gradients, and not frozen");
   }
   const tensor_set_of_weights used = used_by(*graph, begin, end);
   TROUPE_TRY(check_shared(*graph, begin, end, used));

@@ -14,7 +14,8 @@ namespace troupe {
 /// first training pass looks at each operator, and E0602 names one that has no gradient, with its place in the source.
 ///
 /// warnings(): the model was exported in evaluation mode, so that its statistics are frozen and its dropouts do
-/// nothing. E0504: the model has a state of its own; a weight is used in another stage as well.
+/// nothing. E0504: the model has a state of its own, or no weights that are trained; a weight is used in another stage
+/// as well.
 expected<std::unique_ptr<trained_part>> make_graph_training_part(layered_graph_ptr graph, std::size_t begin,
                                                                  std::size_t end);
 

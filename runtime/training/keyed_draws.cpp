@@ -14,7 +14,7 @@ std::uint64_t mixed(std::uint64_t state, std::uint64_t next) {
 
 }  // namespace
 
-at::Generator keyed_generator(std::uint64_t seed, std::uint64_t step, std::uint64_t sample, std::uint64_t layer) {
+at::Generator torch_generator(std::uint64_t seed, std::uint64_t step, std::uint64_t sample, std::uint64_t layer) {
   return at::make_generator<at::CPUGeneratorImpl>(mixed(mixed(mixed(seed, step), sample), layer));
 }
 

@@ -7,6 +7,6 @@
 namespace troupe {
 
 /// A generator whose numbers follow from these alone.
-at::Generator keyed_generator(std::uint64_t seed, std::uint64_t step, std::uint64_t sample, std::uint64_t layer);
+at::Generator torch_generator(std::uint64_t seed, std::uint64_t step, std::uint64_t sample, std::uint64_t layer);
 
 }  // namespace troupe

@@ -1,9 +1,12 @@
 #include "runtime/training/operator_gradients.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <span>
 #include <string_view>
 
-#include <torch/csrc/autograd/function.h>
+#include <ATen/ops/ones_like.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "runtime/graph/graph_code.hpp"
 #include "runtime/graph/live_values.hpp"
@@ -19,11 +22,41 @@ bool stops_gradients(const torch::jit::Node& step) {
          name.starts_with("_shape_as_tensor");
 }
 
-bool is_without_gradient(const at::Tensor& made) {
+/// Some operators say only in the backward pass that they have no derivative.
+bool has_no_derivative(const at::Tensor& made, const std::vector<at::Tensor>& inputs) {
+  std::vector<at::Tensor> wanted;
+  for (const at::Tensor& each : inputs) {
+    if (each.requires_grad()) wanted.push_back(each);
+  }
+  try {
+    torch::autograd::grad({made}, wanted, {at::ones_like(made)}, true, false, true);
+    return false;
+  } catch (const std::exception& caught) {
+    return std::string_view(caught.what()).find("is not implemented") != std::string_view::npos;
+  }
+}
+
+bool is_without_gradient(const at::Tensor& made, const std::vector<at::Tensor>& inputs) {
   if (!made.defined() || !made.is_floating_point()) return false;
-  if (!made.requires_grad()) return true;
-  const auto& node = made.grad_fn();
-  return node != nullptr && node->name().find("NotImplemented") != std::string::npos;
+  return !made.requires_grad() || has_no_derivative(made, inputs);
+}
+
+/// Steps [begin, end), which are run together.
+struct step_group {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+bool takes_gradient(const step_group& group, const std::vector<torch::jit::Node*>& steps,
+                    const std::vector<torch::jit::Value*>& crossing, const std::vector<at::Tensor>& inputs) {
+  for (std::size_t step = group.begin; step < group.end; ++step) {
+    for (const torch::jit::Value* each : steps[step]->inputs()) {
+      const auto found = std::ranges::find(crossing, each);
+      if (found != crossing.end() && inputs[static_cast<std::size_t>(found - crossing.begin())].requires_grad())
+        return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -32,31 +65,20 @@ std::optional<std::string> operator_without_gradient(const graph_part& part, std
   const operator_graph whole{.file = {}, .graph = part.graph};
   const live_values live(whole);
   const std::vector<torch::jit::Node*> steps = steps_of(*whole.graph);
-  for (std::size_t begin = 0; begin < steps.size();) {
-    std::size_t end = begin + 1;
-    while (end < steps.size() && live.objection(end)) ++end;
-    const bool has_gradient = std::ranges::any_of(inputs, [](const at::Tensor& each) { return each.requires_grad(); });
-    const std::vector<torch::jit::Value*> crossing = end == steps.size() ? whole.graph->outputs().vec() : live.at(end);
-    std::vector<torch::jit::Value*> taken = begin == 0 ? whole.graph->inputs().vec() : live.at(begin);
-    // of the operator's own inputs
-    bool takes_gradient = false;
-    for (std::size_t step = begin; step < end; ++step) {
-      for (const torch::jit::Value* each : steps[step]->inputs()) {
-        const auto found = std::ranges::find(taken, each);
-        if (found != taken.end())
-          takes_gradient |= inputs[static_cast<std::size_t>(found - taken.begin())].requires_grad();
-      }
+  std::vector<torch::jit::Value*> crossing = whole.graph->inputs().vec();
+  for (step_group group; group.begin < steps.size(); group.begin = group.end) {
+    group.end = group.begin + 1;
+    while (group.end < steps.size() && live.objection(group.end)) ++group.end;
+    const bool is_checked = takes_gradient(group, steps, crossing, inputs);
+    const std::vector<at::Tensor> given = inputs;
+    inputs = graph_code(make_part(whole, live, group.begin, group.end)).run(std::move(inputs));
+    crossing = group.end == steps.size() ? whole.graph->outputs().vec() : live.at(group.end);
+    const auto own = std::span(steps).subspan(group.begin, group.end - group.begin);
+    for (std::size_t at = 0; is_checked && at < crossing.size(); ++at) {
+      const torch::jit::Node* const maker = crossing[at]->node();
+      if (std::ranges::find(own, maker) == own.end() || stops_gradients(*maker)) continue;
+      if (is_without_gradient(inputs[at], given)) return maker->kind().toQualString() + place_in_source(*maker);
     }
-    inputs = graph_code(make_part(whole, live, begin, end)).run(std::move(inputs));
-    for (std::size_t at = 0; has_gradient && takes_gradient && at < crossing.size(); ++at) {
-      torch::jit::Node* const maker = crossing[at]->node();
-      const bool is_own = std::find(steps.begin() + static_cast<std::ptrdiff_t>(begin),
-                                    steps.begin() + static_cast<std::ptrdiff_t>(end),
-                                    maker) != steps.begin() + static_cast<std::ptrdiff_t>(end);
-      if (is_own && !stops_gradients(*maker) && is_without_gradient(inputs[at]))
-        return maker->kind().toQualString() + place_in_source(*maker);
-    }
-    begin = end;
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 #include "runtime/training/running_statistics.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -10,21 +11,48 @@
 namespace troupe {
 namespace {
 
-constexpr std::int64_t columns = 2;
+constexpr std::int64_t columns = 3;  // kind, buffer, momentum
 
 tl::unexpected<error> malformed(const std::string& cause) {
   return fail(error_code::wire_malformed, "statistics of another replica", cause,
               "run the same program on all hosts; if it does, check the memory of the hosts");
 }
 
+/// momentum * value + (1 - momentum) * before. Rounded as in LibTorch's kernel of batch normalisation, which fuses
+/// product and sum for variances alone.
+template <class Number>
+at::Tensor moved(const at::Tensor& before, const at::Tensor& value, double momentum, bool is_fused) {
+  at::Tensor made = before.contiguous().clone();
+  auto* const numbers = made.mutable_data_ptr<Number>();
+  const at::Tensor seen = value.contiguous();
+  const auto* const added = seen.const_data_ptr<double>();
+  const auto share = static_cast<Number>(momentum);
+  const auto rest = static_cast<Number>(1 - momentum);
+  for (std::int64_t at = 0; at < made.numel(); ++at) {
+    const auto next = static_cast<Number>(added[at]);
+    const Number kept = rest * numbers[at];
+    const Number product = share * next;
+    numbers[at] = is_fused ? std::fma(share, next, kept) : product + kept;
+  }
+  return made;
+}
+
 }  // namespace
 
+void running_statistics::add(record_kind kind, std::size_t buffer, double momentum, const at::Tensor& value) {
+  records_.push_back({kind, buffer, momentum, value.detach().to(at::kCPU, at::kDouble)});
+}
+
 void running_statistics::add_mean(std::size_t buffer, double momentum, const at::Tensor& value) {
-  records_.push_back({buffer, momentum, value.detach().to(at::kCPU, at::kDouble)});
+  add(record_kind::mean, buffer, momentum, value);
+}
+
+void running_statistics::add_variance(std::size_t buffer, double momentum, const at::Tensor& value) {
+  add(record_kind::variance, buffer, momentum, value);
 }
 
 void running_statistics::add_count(std::size_t buffer, double count) {
-  records_.push_back({buffer, -1, at::full({1}, count, at::kDouble)});
+  add(record_kind::count, buffer, 0, at::full({1}, count, at::kDouble));
 }
 
 void running_statistics::append(running_statistics later) {
@@ -36,6 +64,7 @@ std::vector<at::Tensor> running_statistics::packed() const {
   auto* next = table.mutable_data_ptr<double>();
   std::vector<at::Tensor> values;
   for (const record& each : records_) {
+    *next++ = static_cast<double>(each.kind);
     *next++ = static_cast<double>(each.buffer);
     *next++ = each.momentum;
     values.push_back(each.value.reshape({-1}));
@@ -52,13 +81,15 @@ expected<void> running_statistics::add_packed(std::span<const at::Tensor> packed
   const auto* next = table.const_data_ptr<double>();
   std::int64_t offset = 0;
   for (std::int64_t row = 0; row < table.size(0); ++row) {
+    const double kind = *next++;
     const double buffer = *next++;
     const double momentum = *next++;
     if (!(buffer >= 0 && buffer < static_cast<double>(buffers.size()))) return malformed("they name no buffer");
+    if (kind != 0 && kind != 1 && kind != 2) return malformed("they have another kind of value");
     const auto at = static_cast<std::size_t>(buffer);
-    const std::int64_t size = momentum < 0 ? 1 : buffers[at].numel();
+    const std::int64_t size = kind == 0 ? 1 : buffers[at].numel();
     if (size > packed[1].size(0) - offset) return malformed("values are missing");
-    records_.push_back({at, momentum, packed[1].narrow(0, offset, size).clone()});
+    records_.push_back({static_cast<record_kind>(kind), at, momentum, packed[1].narrow(0, offset, size).clone()});
     offset += size;
   }
   if (offset != packed[1].size(0)) return malformed("they have more values than buffers");
@@ -69,10 +100,14 @@ std::vector<at::Tensor> running_statistics::folded_into(std::span<const at::Tens
   std::vector<at::Tensor> made(buffers.begin(), buffers.end());
   for (const record& each : records_) {
     at::Tensor& buffer = made[each.buffer];
-    const at::Tensor before = buffer.to(at::kDouble).reshape({-1});
-    const at::Tensor after =
-        each.momentum < 0 ? before.add(each.value) : each.value.mul(each.momentum).add(before.mul(1 - each.momentum));
-    buffer = after.to(buffer.scalar_type()).reshape(buffer.sizes());
+    if (each.kind == record_kind::count) {
+      buffer = buffer.to(at::kDouble).add(each.value.reshape(buffer.sizes())).to(buffer.scalar_type());
+    } else if (buffer.scalar_type() == at::kDouble) {
+      buffer = moved<double>(buffer, each.value, each.momentum, each.kind == record_kind::variance);
+    } else {
+      buffer = moved<float>(buffer.to(at::kFloat), each.value, each.momentum, each.kind == record_kind::variance)
+                   .to(buffer.scalar_type());
+    }
   }
   return made;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,7 @@ class running_statistics {
  public:
   /// Buffers are named by their position in the part.
   void add_mean(std::size_t buffer, double momentum, const at::Tensor& value);
+  void add_variance(std::size_t buffer, double momentum, const at::Tensor& value);
   void add_count(std::size_t buffer, double count);
   /// Adds those of a later pass.
   void append(running_statistics later);
@@ -32,12 +34,15 @@ class running_statistics {
   [[nodiscard]] std::vector<at::Tensor> folded_into(std::span<const at::Tensor> buffers) const;
 
  private:
+  enum class record_kind : std::uint8_t { count, mean, variance };
   struct record {
+    record_kind kind = record_kind::count;
     std::size_t buffer = 0;
-    /// Of a mean; below 0 for a count.
-    double momentum = -1;
-    at::Tensor value;  ///< of type Double
+    double momentum = 0;  ///< 0 for a count
+    at::Tensor value;     ///< of type Double
   };
+  void add(record_kind kind, std::size_t buffer, double momentum, const at::Tensor& value);
+
   std::vector<record> records_;
 };
 

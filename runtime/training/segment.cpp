@@ -53,7 +53,7 @@ expected<std::vector<at::Tensor>> segment_runner::run(const segment_record& segm
     const auto var = by_tensor_.find(seen.running_var);
     if (mean == by_tensor_.end() || var == by_tensor_.end()) continue;
     statistics->add_mean(mean->second, seen.momentum, seen.mean);
-    statistics->add_mean(var->second, seen.momentum, seen.var);
+    statistics->add_variance(var->second, seen.momentum, seen.var);
   }
   TROUPE_TRY(read_counters(statistics));
   TROUPE_TRY(check_buffers());

@@ -11,7 +11,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/l1_loss.h>
 #include <ATen/ops/mse_loss.h>
-#include <ATen/ops/nll_loss.h>
+#include <ATen/ops/nll_loss_nd.h>
 #include <ATen/ops/tensor.h>
 
 #include "messages/try.hpp"

@@ -9,6 +9,7 @@
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -31,16 +32,16 @@ using outside_of_pass = c10::impl::ExcludeDispatchKeyGuard;
 /// Bernoulli of 1 - p, by sample where dimension 0 is made of samples.
 at::Tensor keep_mask(at::IntArrayRef sizes, const at::TensorOptions& options, double p, training_pass& pass) {
   const std::uint64_t draw = pass.next_draw();
-  const draw_key& key = pass.key();
+  const draw_place& key = pass.key();
   const auto samples = static_cast<std::int64_t>(key.samples.size());
   at::Tensor mask = at::empty(sizes, options.device(at::kCPU).memory_format(at::MemoryFormat::Contiguous));
   if (sizes.empty() || sizes[0] % samples != 0) {
-    mask.bernoulli_(1 - p, keyed_generator(key.seed, key.step, key.samples.front(), draw));
+    mask.bernoulli_(1 - p, torch_generator(key.seed, key.step, key.samples.front(), draw));
   } else {
     const at::Tensor rows = mask.view({samples, -1});
     for (std::int64_t row = 0; row < samples; ++row)
       rows[row].bernoulli_(1 - p,
-                           keyed_generator(key.seed, key.step, key.samples[static_cast<std::size_t>(row)], draw));
+                           torch_generator(key.seed, key.step, key.samples[static_cast<std::size_t>(row)], draw));
   }
   return mask.to(options.device());
 }
@@ -144,8 +145,8 @@ void draw_with_key(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     c10::IValue& value = (*stack)[first + at];
     if (is_switched_off(arguments[at], value)) break;
     if (arguments[at].name() != "generator" || !value.isNone()) continue;
-    const draw_key& key = pass->key();
-    value = keyed_generator(key.seed, key.step, key.samples.front(), pass->next_draw());
+    const draw_place& key = pass->key();
+    value = torch_generator(key.seed, key.step, key.samples.front(), pass->next_draw());
   }
   call_next(op, keys, stack);
 }
@@ -200,7 +201,7 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, library) {
 
 }  // namespace
 
-training_pass::training_pass(draw_key key)
+training_pass::training_pass(draw_place key)
     : key_(std::move(key)), around_(pass_of_this_thread), mode_(c10::DispatchKey::TESTING_ONLY_GenericMode) {
   TROUPE_CHECK(!key_.samples.empty(), "an empty part of a micro-batch is not computed");
   pass_of_this_thread = this;

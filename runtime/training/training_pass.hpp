@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-/// Draws of a pass follow from these and the place in the model alone, so that they are the same for every cut, number
-/// of replicas, recomputation and replay.
-struct draw_key {
+/// Draws of a pass follow from these and the layer alone, so that they are the same for every cut, number of replicas,
+/// recomputation and replay.
+struct draw_place {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
   /// The number of each sample of the micro-batch; at least one.
@@ -54,7 +54,7 @@ class training_pass {
   /// What num_batches_tracked counts from during a pass: a momentum that follows from the count is recognized by it.
   static constexpr std::int64_t tracked_from = std::int64_t{1} << 40;
 
-  explicit training_pass(draw_key key);
+  explicit training_pass(draw_place key);
   training_pass(const training_pass&) = delete;
   training_pass& operator=(const training_pass&) = delete;
   ~training_pass();
@@ -66,7 +66,7 @@ class training_pass {
 
   // For the operators.
 
-  [[nodiscard]] const draw_key& key() const noexcept { return key_; }
+  [[nodiscard]] const draw_place& key() const noexcept { return key_; }
   /// A number for the next operator of the layer that draws.
   [[nodiscard]] std::uint64_t next_draw() noexcept;
   void keep(seen_statistics seen) { statistics_.push_back(std::move(seen)); }
@@ -74,7 +74,7 @@ class training_pass {
   [[nodiscard]] static training_pass* current() noexcept;
 
  private:
-  draw_key key_;
+  draw_place key_;
   std::uint64_t layer_ = 0;
   std::uint64_t draws_ = 0;
   std::vector<seen_statistics> statistics_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,14 @@
 #include "runtime/training/layer_part.hpp"
 
 namespace troupe::testing {
+
+inline constexpr optimizer_options adamw{.kind = optimizer_kind::adamw, .weight_decay = 0.01};
+
+/// For what has to succeed, and gives nothing that is looked at.
+template <class T>
+void must(expected<T> done) {
+  if (!done) throw error_exception(done.error());
+}
 
 /// The samples of a micro-batch; undefined inputs are an empty part.
 struct plain_batch {
@@ -95,12 +104,13 @@ class plain_pipeline {
   /// Of the last micro-batch.
   [[nodiscard]] const payload_ptr& outputs() const { return outputs_; }
 
-  /// Copies, of all stages.
+  /// Copies, of all stages, by name.
   [[nodiscard]] state_dict weights() const {
     state_dict all;
     for (const auto& stage : stages_) {
       for (const named_tensor& each : stage->weights()) all.push_back({each.name, each.tensor.clone()});
     }
+    std::ranges::sort(all, {}, &named_tensor::name);
     return all;
   }
   [[nodiscard]] state_dict moments() const {
@@ -108,6 +118,7 @@ class plain_pipeline {
     for (const auto& stage : stages_) {
       for (const named_tensor& each : stage->moments()) all.push_back({each.name, each.tensor.clone()});
     }
+    std::ranges::sort(all, {}, &named_tensor::name);
     return all;
   }
 

@@ -1,0 +1,142 @@
+// Goal: models from files are trained by their operators, wherever they are cut, with the gradients of LibTorch's
+// autograd. Method: the module itself, run by LibTorch, and small scripted modules with one oddity each.
+#include <gmock/gmock.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "runtime/graph/bind_inputs.hpp"
+#include "runtime/training/graph_training_part.hpp"
+#include "tests/runtime/training/plain_loop.hpp"
+#include "tests/runtime/training/plain_pipeline.hpp"
+#include "tests/support/paths.hpp"
+#include <troupe/model.hpp>
+
+namespace troupe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+layered_graph_ptr layers_of(const model& loaded, layer_unit unit = layer_unit::modules) {
+  operator_graph graph = loaded.graph();
+  graph.graph = graph.graph->copy();
+  bind_inputs(graph, {""});
+  return std::make_shared<const layered_graph>(std::move(graph), unit);
+}
+
+std::vector<std::unique_ptr<autograd_body>> graph_stages_of(const layered_graph_ptr& graph,
+                                                            std::vector<std::size_t> cuts,
+                                                            const training_body_options& options) {
+  cuts.insert(cuts.begin(), 0);
+  cuts.push_back(graph->layers().size());
+  std::vector<std::unique_ptr<autograd_body>> stages;
+  for (std::size_t at = 0; at + 1 < cuts.size(); ++at)
+    stages.push_back(get(make_training_body(get(make_graph_training_part(graph, cuts[at], cuts[at + 1])), options)));
+  return stages;
+}
+
+torch::jit::Module scripted(const std::string& source, const std::vector<std::pair<std::string, at::Tensor>>& weights) {
+  torch::jit::Module module("__torch__.Net");
+  for (const auto& [name, tensor] : weights) module.register_parameter(name, tensor.requires_grad_(), false);
+  module.define(source);
+  return module;
+}
+
+TEST(graph_training_part, lenet_has_equal_bits_for_every_cut) {
+  const model lenet = get(load_model(data_dir() / "mnist/lenet.pt"));
+  const layered_graph_ptr graph = layers_of(lenet);
+  const training_loss nll{.kind = loss_kind::nll};
+  const training_body_options options{.optimizer = {.momentum = 0.9}, .loss = nll};
+  const auto batches = [](int step) { return picture_batches(1, 28, "lenet" + std::to_string(step), {4, 4, 3}); };
+  plain_pipeline whole(graph_stages_of(graph, {}, options));
+  std::vector<double> losses;
+  for (int step = 0; step < 2; ++step) losses.push_back(get(whole.step(batches(step), 0.01)));
+  for (std::size_t cut = 1; cut < graph->layers().size(); cut += 3) {
+    training_body_options own = options;
+    own.recompute_interval = cut % 2;
+    plain_pipeline parts(graph_stages_of(graph, {cut}, own));
+    for (int step = 0; step < 2; ++step)
+      EXPECT_EQ(get(parts.step(batches(step), 0.01)), losses[static_cast<std::size_t>(step)]);
+    expect_equal(parts.weights(), whole.weights());
+  }
+}
+
+TEST(graph_training_part, has_the_gradients_of_the_module) {
+  const auto file = (data_dir() / "cifar10/resnet20.pt").string();
+  torch::jit::Module module = torch::jit::load(file);
+  module.eval();
+  const plain_batch batch = picture_batches(3, 32, "module", {4}).front();
+  std::vector<at::Tensor> parameters;
+  std::vector<std::string> names;
+  for (const auto& each : module.named_parameters()) {
+    names.push_back(each.name);
+    parameters.push_back(each.value.detach().requires_grad_());
+  }
+  const layered_graph_ptr graph = layers_of(get(load_model(file)));
+  plain_pipeline trained(graph_stages_of(graph, {5}, {}));
+  EXPECT_THAT(trained.stages()[0]->part().warnings(),
+              ::testing::ElementsAre(HasSubstr("was exported in evaluation mode")));
+  const state_dict before = trained.weights();
+  const double loss = get(trained.step({batch}, 1));
+  for (const auto& each : module.named_parameters()) at::Tensor(each.value).requires_grad_();
+  std::vector<at::Tensor> leaves;
+  for (const auto& each : module.named_parameters()) leaves.push_back(each.value);
+  const at::Tensor plain = at::cross_entropy_loss(module.forward({batch.inputs}).toTensor(), batch.labels);
+  EXPECT_NEAR(loss, plain.item<double>(), 1e-6);
+  const auto gradients = torch::autograd::grad({plain}, leaves);
+  const state_dict after = trained.weights();
+  std::size_t compared = 0;
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    for (std::size_t other = 0; other < before.size(); ++other) {
+      if (before[other].name != names[at]) continue;
+      const at::Tensor moved = before[other].tensor - after[other].tensor;
+      EXPECT_TRUE(at::allclose(moved, gradients[at], 1e-3, 1e-5)) << names[at];
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, names.size());
+}
+
+TEST(graph_training_part, names_an_operator_without_gradient) {
+  const auto module = scripted(
+      "def forward(self, x):\n  y = torch.matmul(x, self.weight)\n  return torch.nextafter(y, torch.ones_like(y))\n",
+      {{"weight", formula_uniform("weight", {12, 5})}});
+  plain_pipeline trained(graph_stages_of(layers_of(get(make_model(module, "net.pt")), layer_unit::operators), {}, {}));
+  const auto done = trained.step(row_batches("odd", {3}), 0.1);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, error_code::forward_failed);
+  EXPECT_THAT(done.error().cause, HasSubstr("the operator aten::nextafter"));
+  EXPECT_THAT(done.error().cause, HasSubstr("has no gradient"));
+}
+
+TEST(graph_training_part, a_weight_of_two_stages_is_refused) {
+  const auto module = scripted(
+      "def forward(self, x):\n  y = torch.matmul(x, self.weight)\n  return torch.matmul(torch.relu(y), self.weight)\n",
+      {{"weight", formula_uniform("weight", {12, 12})}});
+  const auto graph = layers_of(get(make_model(module, "net.pt")), layer_unit::operators);
+  const auto part = make_graph_training_part(graph, 0, 1);
+  ASSERT_FALSE(part);
+  EXPECT_EQ(part.error().code, error_code::topology_invalid);
+  EXPECT_THAT(part.error().cause, HasSubstr("the weight \"weight\" is used in two stages"));
+  plain_pipeline trained(graph_stages_of(graph, {}, {}));
+  EXPECT_TRUE(trained.step(row_batches("tied", {3}), 0.1));
+}
+
+TEST(graph_training_part, tensors_that_pass_by_a_stage_have_their_gradient) {
+  const std::string source =
+      "def forward(self, x):\n"
+      "  a = torch.matmul(x, self.first)\n"
+      "  b = torch.relu(a)\n"
+      "  c = torch.matmul(b, self.second)\n"
+      "  return torch.matmul(a * c + b, self.third)\n";
+  const auto module = scripted(source, {{"first", formula_uniform("first", {12, 12})},
+                                        {"second", formula_uniform("second", {12, 12})},
+                                        {"third", formula_uniform("third", {12, 5})}});
+  const auto graph = layers_of(get(make_model(module, "net.pt")), layer_unit::operators);
+  plain_pipeline whole(graph_stages_of(graph, {}, {}));
+  const double loss = get(whole.step(row_batches("past", {3, 2}), 0.1));
+  plain_pipeline cut(graph_stages_of(graph, {1, 2, 3, 4}, {}));
+  EXPECT_EQ(get(cut.step(row_batches("past", {3, 2}), 0.1)), loss);
+  expect_equal(cut.weights(), whole.weights());
+}
+
+}  // namespace
+}  // namespace troupe::testing
