@@ -20,11 +20,11 @@ namespace {
 /// What travels with a sum of gradients, in this order.
 constexpr std::size_t tensors_of_statistics = 2;
 
-draw_place key_of(std::uint64_t seed, std::uint64_t step, const activation& input) {
-  draw_place key{.seed = seed, .step = step};
+draw_place place_of_draws(std::uint64_t seed, std::uint64_t step, const activation& input) {
+  draw_place place{.seed = seed, .step = step};
   for (std::uint64_t row = 0; row < input.row_count(); ++row)
-    key.samples.push_back(input.samples.begin + (input.rows ? (*input.rows)[row] : row));
-  return key;
+    place.samples.push_back(input.samples.begin + (input.rows ? (*input.rows)[row] : row));
+  return place;
 }
 
 /// A tensor that is sent must not lie in the memory of what was received, which is free once it was worked off.
@@ -114,7 +114,7 @@ expected<void> autograd_body::compute(live_batch& batch, std::vector<at::Tensor>
   const std::size_t interval = is_again ? options_.recompute_interval : end - begin;
   const std::vector<at::Tensor> received = values;
   running_statistics seen;
-  training_pass pass(key_of(options_.seed, state_->step(), batch.input));
+  training_pass pass(place_of_draws(options_.seed, state_->step(), batch.input));
   at::Tensor loss_sum;
   for (std::size_t from = begin; from < end; from += interval) {
     segment_record segment{.begin = from, .end = std::min(end, from + interval)};
@@ -196,7 +196,7 @@ expected<std::vector<at::Tensor>> autograd_body::run_back(live_batch& batch, con
     batch.segments.pop_back();
     try {
       if (segment.outputs.empty()) {
-        training_pass pass(key_of(options_.seed, state_->step(), batch.input));
+        training_pass pass(place_of_draws(options_.seed, state_->step(), batch.input));
         segment.outputs = TROUPE_TRY(runner_.run(segment, pass, nullptr));
         if (segment.end == part_->layers().of) {
           pass.enter_layer(segment.end);

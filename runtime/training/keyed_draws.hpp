@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
-
 #include <ATen/core/Generator.h>
+
+#include "runtime/random/keyed_numbers.hpp"
 
 namespace troupe {
 
-/// A generator whose numbers follow from these alone.
-at::Generator torch_generator(std::uint64_t seed, std::uint64_t step, std::uint64_t sample, std::uint64_t layer);
+/// A generator of LibTorch, on the CPU, whose numbers follow from the key alone.
+at::Generator torch_generator(const random_key& key);
 
 }  // namespace troupe

@@ -1,21 +1,23 @@
 #include "runtime/training/training_pass.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <vector>
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/batch_norm.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/accumulate.h>
 #include <torch/library.h>
 
 #include "messages/check.hpp"
+#include "runtime/optimizer/keyed_tensors.hpp"
 #include "runtime/training/keyed_draws.hpp"
 
 namespace troupe {
@@ -29,21 +31,16 @@ constexpr std::uint64_t draws_per_layer = std::uint64_t{1} << 20;
 constexpr auto pass_key = c10::DispatchKey::TESTING_ONLY_GenericMode;
 using outside_of_pass = c10::impl::ExcludeDispatchKeyGuard;
 
-/// Bernoulli of 1 - p, by sample where dimension 0 is made of samples.
-at::Tensor keep_mask(at::IntArrayRef sizes, const at::TensorOptions& options, double p, training_pass& pass) {
-  const std::uint64_t draw = pass.next_draw();
-  const draw_place& key = pass.key();
-  const auto samples = static_cast<std::int64_t>(key.samples.size());
-  at::Tensor mask = at::empty(sizes, options.device(at::kCPU).memory_format(at::MemoryFormat::Contiguous));
-  if (sizes.empty() || sizes[0] % samples != 0) {
-    mask.bernoulli_(1 - p, torch_generator(key.seed, key.step, key.samples.front(), draw));
-  } else {
-    const at::Tensor rows = mask.view({samples, -1});
-    for (std::int64_t row = 0; row < samples; ++row)
-      rows[row].bernoulli_(1 - p,
-                           torch_generator(key.seed, key.step, key.samples[static_cast<std::size_t>(row)], draw));
-  }
-  return mask.to(options.device());
+/// 0 with probability p, else 1 / (1 - p), by sample where dimension 0 is made of samples; float32 on the CPU.
+at::Tensor mask_of(at::IntArrayRef sizes, double p, training_pass& pass) {
+  const draw_place& place = pass.place();
+  const auto samples = static_cast<std::int64_t>(place.samples.size());
+  const bool is_by_sample = !sizes.empty() && sizes[0] % samples == 0;
+  const std::span<const std::uint64_t> rows(place.samples.data(), is_by_sample ? place.samples.size() : 1);
+  const auto row_count = static_cast<std::int64_t>(rows.size());
+  return dropout_mask({row_count, c10::multiply_integers(sizes) / row_count}, p, place.seed, place.step,
+                      pass.next_draw(), rows)
+      .view(sizes);
 }
 
 std::vector<std::int64_t> sizes_of_features(const at::Tensor& input) {
@@ -64,7 +61,9 @@ noise noise_of(const at::Tensor& input, double p, bool is_by_feature, bool is_al
   TORCH_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
   const std::vector<std::int64_t> sizes = is_by_feature ? sizes_of_features(input) : input.sizes().vec();
   if (p == 1) return {at::zeros(sizes, input.options())};
-  at::Tensor mask = keep_mask(sizes, input.options(), p, *training_pass::current());
+  at::Tensor mask = mask_of(sizes, p, *training_pass::current());
+  if (!is_alpha && input.scalar_type() == at::kFloat) return {mask.to(input.device())};
+  mask = mask.ne(0).to(input.options());
   if (!is_alpha) return {mask.div_(1 - p)};
   constexpr double alpha = 1.7580993408473766;
   const double a = 1. / std::sqrt((alpha * alpha * p + 1) * (1 - p));
@@ -145,8 +144,9 @@ void draw_with_key(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     c10::IValue& value = (*stack)[first + at];
     if (is_switched_off(arguments[at], value)) break;
     if (arguments[at].name() != "generator" || !value.isNone()) continue;
-    const draw_place& key = pass->key();
-    value = torch_generator(key.seed, key.step, key.samples.front(), pass->next_draw());
+    const draw_place& place = pass->place();
+    value = torch_generator(
+        {.seed = place.seed, .layer = pass->next_draw(), .step = place.step, .sample = place.samples.front()});
   }
   call_next(op, keys, stack);
 }
@@ -201,9 +201,9 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, library) {
 
 }  // namespace
 
-training_pass::training_pass(draw_place key)
-    : key_(std::move(key)), around_(pass_of_this_thread), mode_(c10::DispatchKey::TESTING_ONLY_GenericMode) {
-  TROUPE_CHECK(!key_.samples.empty(), "an empty part of a micro-batch is not computed");
+training_pass::training_pass(draw_place place)
+    : place_(std::move(place)), around_(pass_of_this_thread), mode_(c10::DispatchKey::TESTING_ONLY_GenericMode) {
+  TROUPE_CHECK(!place_.samples.empty(), "an empty part of a micro-batch is not computed");
   pass_of_this_thread = this;
 }
 

@@ -43,7 +43,7 @@ class untrainable : public std::runtime_error {
 /// While it exists, operators of LibTorch that this thread calls behave as training by replay needs it, whatever module
 /// or graph calls them:
 ///
-/// - dropout and its kin draw a mask for each sample from a generator of this sample. The samples are the rows of
+/// - dropout and its kin draw a mask for each sample by its own key (runtime/random). The samples are the rows of
 ///   dimension 0, or equal blocks of rows; where neither holds, the first sample stands for all.
 /// - other operators that would draw from the process-wide generator get one of the micro-batch's first sample.
 /// - batch normalisation in training mode leaves its running statistics alone. What it has seen is kept here.
@@ -54,7 +54,7 @@ class training_pass {
   /// What num_batches_tracked counts from during a pass: a momentum that follows from the count is recognized by it.
   static constexpr std::int64_t tracked_from = std::int64_t{1} << 40;
 
-  explicit training_pass(draw_place key);
+  explicit training_pass(draw_place place);
   training_pass(const training_pass&) = delete;
   training_pass& operator=(const training_pass&) = delete;
   ~training_pass();
@@ -66,7 +66,7 @@ class training_pass {
 
   // For the operators.
 
-  [[nodiscard]] const draw_place& key() const noexcept { return key_; }
+  [[nodiscard]] const draw_place& place() const noexcept { return place_; }
   /// A number for the next operator of the layer that draws.
   [[nodiscard]] std::uint64_t next_draw() noexcept;
   void keep(seen_statistics seen) { statistics_.push_back(std::move(seen)); }
@@ -74,7 +74,7 @@ class training_pass {
   [[nodiscard]] static training_pass* current() noexcept;
 
  private:
-  draw_place key_;
+  draw_place place_;
   std::uint64_t layer_ = 0;
   std::uint64_t draws_ = 0;
   std::vector<seen_statistics> statistics_;
