@@ -1,6 +1,5 @@
 #include "runtime/kernel/state_hash.hpp"
 
-#include <bit>
 #include <cstring>
 
 namespace troupe {
@@ -14,8 +13,10 @@ std::uint64_t word_at(const std::byte* from) {
   return word;
 }
 
+/// A product carries each bit to the higher ones alone, so its upper half is mixed into the lower one.
 std::uint64_t step(std::uint64_t chain, std::uint64_t word) {
-  return std::rotl(chain ^ word, 29) * factor;
+  const std::uint64_t product = (chain ^ word) * factor;
+  return product ^ (product >> 32U);
 }
 
 /// The last steps of SplitMix64: every bit of the argument changes about half of the result.
@@ -28,11 +29,13 @@ std::uint64_t mixed(std::uint64_t bits) {
 }  // namespace
 
 std::uint64_t state_hash(std::span<const std::byte> bytes, std::uint64_t before) noexcept {
-  constexpr std::size_t chains = 4;
+  constexpr std::size_t chains = 8;
   constexpr std::size_t stride = chains * sizeof(std::uint64_t);
-  std::uint64_t chain[chains] = {before + 1, before + 2, before + 3, before + 4};
+  std::uint64_t chain[chains] = {};
+  for (std::size_t each = 0; each < chains; ++each) chain[each] = before + each;
   std::size_t at = 0;
   for (; at + stride <= bytes.size(); at += stride) {
+#pragma GCC unroll 8
     for (std::size_t each = 0; each < chains; ++each) {
       chain[each] = step(chain[each], word_at(bytes.data() + at + each * sizeof(std::uint64_t)));
     }

@@ -101,11 +101,17 @@ const at::Tensor& gradient_tree::sum() {
   return finished_;
 }
 
+at::Tensor gradient_tree::give() {
+  is_given_ = true;
+  return sum();
+}
+
 void gradient_tree::clear() noexcept {
   for (node& each : nodes_) unused_.push_back(std::move(each.sum));
   nodes_.clear();
-  // it may be on its way to other replicas
+  if (finished_.defined() && !is_given_) unused_.push_back(std::move(finished_));
   finished_.reset();
+  is_given_ = false;
   not_finite_.reset();
 }
 

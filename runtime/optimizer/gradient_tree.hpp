@@ -32,9 +32,11 @@ class gradient_tree {
 
   /// See trained_parameters::add_gradient(). Leaves ascend.
   void add(std::uint64_t leaf, micro_batch_id id, std::span<const at::Tensor> gradients);
-  /// The sum of all, laid out as the layout has it (a tensor of bytes); undefined where nothing was added. The same
-  /// tensor until clear(), never written to again.
+  /// The sum of all, laid out as the layout has it (a tensor of bytes); undefined where nothing was added. Its memory
+  /// is used again after clear().
   [[nodiscard]] const at::Tensor& sum();
+  /// The same, for others to keep: it is never written to again.
+  [[nodiscard]] at::Tensor give();
   [[nodiscard]] const std::optional<odd_sum>& not_finite() const noexcept { return not_finite_; }
   void clear() noexcept;
 
@@ -54,6 +56,7 @@ class gradient_tree {
   std::vector<node> nodes_;
   std::vector<at::Tensor> unused_;
   at::Tensor finished_;
+  bool is_given_ = false;
   micro_batch_id last_ = {};
   std::optional<odd_sum> not_finite_;
 };

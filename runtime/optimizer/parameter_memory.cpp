@@ -111,6 +111,7 @@ expected<parameter_memory> parameter_memory::adopt(parameter_layout layout, std:
     return state_is_lost("it holds the weights of other layers, or for another optimizer");
   }
   parameter_memory made(std::move(layout), given.first(needed), false);
+  if (made.is_protected_) made.opened_ = {made.bytes_};
   made.protect();
   return made;
 }
@@ -137,24 +138,31 @@ std::optional<call_number> parameter_memory::decided() const noexcept {
   return kept == 0 ? std::nullopt : std::optional(kept - 1);
 }
 
-bool parameter_memory::set_access(std::uint64_t begin, std::uint64_t bytes, int access) const noexcept {
-  return bytes == 0 || ::mprotect(bytes_.data() + begin, bytes, access) == 0;
+std::array<std::span<std::byte>, 3> parameter_memory::pages_of(area of) const noexcept {
+  const std::uint64_t half = layout_.half_begin(1 - current());
+  const std::uint64_t end = half + layout_.half_bytes();
+  const std::span<std::byte> head_page = bytes_.first(parameter_layout::page);
+  if (of == area::other_half) return {head_page, bytes_.subspan(half, end - half), {}};
+  const std::uint64_t buffers = (half + layout_.buffers_begin()) / parameter_layout::page * parameter_layout::page;
+  return {head_page, bytes_.subspan(buffers, end - buffers), bytes_.subspan(layout_.gradient_begin())};
 }
 
-expected<void> parameter_memory::unprotect() {
+expected<void> parameter_memory::unprotect(area opened) {
   if (!is_protected_) return {};
-  constexpr int writable = PROT_READ | PROT_WRITE;
-  const std::uint64_t gradient = layout_.gradient_begin();
-  if (!set_access(0, parameter_layout::page, writable) ||
-      !set_access(layout_.half_begin(1 - current()), layout_.half_bytes(), writable) ||
-      !set_access(gradient, layout_.bytes() - gradient, writable)) {
-    return refused_by_system("mprotect");
+  opened_ = pages_of(opened);
+  for (const std::span<std::byte> each : opened_) {
+    if (!each.empty() && ::mprotect(each.data(), each.size(), PROT_READ | PROT_WRITE) != 0) {
+      return refused_by_system("mprotect");
+    }
   }
   return {};
 }
 
 void parameter_memory::protect() noexcept {
-  if (is_protected_) ::mprotect(bytes_.data(), bytes_.size(), PROT_READ);
+  for (const std::span<std::byte> each : opened_) {
+    if (!each.empty()) ::mprotect(each.data(), each.size(), PROT_READ);
+  }
+  opened_ = {};
 }
 
 void parameter_memory::set_finished(std::optional<call_number> call) noexcept {
@@ -177,6 +185,7 @@ void parameter_memory::flip(std::optional<call_number> decided, version_state st
 
 void parameter_memory::publish() noexcept {
   head().magic.store(magic_word, std::memory_order_release);
+  if (is_protected_) opened_ = {bytes_};
   protect();
 }
 

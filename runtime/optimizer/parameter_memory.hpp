@@ -43,8 +43,13 @@ class parameter_memory {
   [[nodiscard]] std::byte* half(std::size_t index) const noexcept { return bytes_.data() + layout_.half_begin(index); }
   [[nodiscard]] std::byte* gradient() const noexcept { return bytes_.data() + layout_.gradient_begin(); }
 
-  /// All but the current half may be written from here on, until protect().
-  [[nodiscard]] expected<void> unprotect();
+  /// Pages to be written, beside that of the header.
+  enum class area : std::uint8_t {
+    gradient,    ///< and the buffers of the other half
+    other_half,  ///< the one that is not current
+  };
+  /// It may be written from here on, until protect(). Both together take some 40 ns per page.
+  [[nodiscard]] expected<void> unprotect(area opened);
   void protect() noexcept;
 
   // Each one store, seen after all stores before it. Within unprotect() and protect().
@@ -62,12 +67,14 @@ class parameter_memory {
 
   parameter_memory(parameter_layout layout, std::span<std::byte> bytes, bool is_own);
   [[nodiscard]] header& head() const noexcept;
-  [[nodiscard]] bool set_access(std::uint64_t begin, std::uint64_t bytes, int access) const noexcept;
+  [[nodiscard]] std::array<std::span<std::byte>, 3> pages_of(area of) const noexcept;
 
   parameter_layout layout_;
   std::span<std::byte> bytes_;
   bool is_own_ = false;
   bool is_protected_ = false;
+  /// Ranges of whole pages that may be written.
+  std::array<std::span<std::byte>, 3> opened_ = {};
 };
 
 }  // namespace troupe

@@ -85,7 +85,7 @@ void trained_parameters::add_gradient(std::uint64_t leaf, micro_batch_id id, std
 }
 
 payload_ptr trained_parameters::sum() {
-  const at::Tensor& all = tree_.sum();
+  const at::Tensor all = tree_.give();
   return all.defined() ? make_tensors(all) : nullptr;
 }
 
@@ -101,7 +101,7 @@ expected<void> trained_parameters::finish(call_number call, std::span<const payl
     pieces.push_back(all.defined() ? static_cast<const std::byte*>(all.const_data_ptr()) : nullptr);
   }
   for (const payload_ptr& each : sums) pieces.push_back(TROUPE_TRY(sum_in(each, layout())));
-  TROUPE_TRY(memory_.unprotect());
+  TROUPE_TRY(memory_.unprotect(parameter_memory::area::gradient));
   memory_.set_finished(std::nullopt);
   const finished_sums made = finish_blocks(layout(), blocks_, pieces, memory_.gradient(), memory_.half(version()));
   write_buffers(1 - version(), buffers);
@@ -137,7 +137,7 @@ expected<void> trained_parameters::apply(const step_decision& decision) {
                 "its gradient is not here, so that its decision cannot be carried out",
                 "Resume from the last checkpoint");
   }
-  TROUPE_TRY(memory_.unprotect());
+  TROUPE_TRY(memory_.unprotect(parameter_memory::area::other_half));
   if (decision.is_applied) {
     update(decision);
     memory_.flip(decision.call, {.step = decision.step + 1});
@@ -190,7 +190,7 @@ expected<void> trained_parameters::restore(std::span<const at::Tensor> weights,
                                            std::span<const std::vector<at::Tensor>> moments,
                                            std::span<const at::Tensor> buffers, std::uint64_t step) {
   TROUPE_CHECK(moments.empty() || moments.size() == layout().moments(), "a checkpoint has all moments or none");
-  TROUPE_TRY(memory_.unprotect());
+  TROUPE_TRY(memory_.unprotect(parameter_memory::area::other_half));
   memory_.set_finished(std::nullopt);
   const std::size_t half = 1 - version();
   std::byte* const to = memory_.half(half);

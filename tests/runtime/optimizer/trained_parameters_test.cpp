@@ -134,9 +134,14 @@ TEST(trained_parameters, other_memory_is_not_adopted) {
 TEST(trained_parameters, a_write_outside_of_a_step_is_stopped) {
   const memory_mapping pages = mapped(small_layout().bytes());
   const auto parameters = made(pages.bytes());
-  EXPECT_DEATH(parameters->weight(0).mutable_data_ptr<float>()[0] = 1, "");
+  const at::Tensor first = parameters->weight(0);
+  EXPECT_DEATH(first.mutable_data_ptr<float>()[0] = 1, "");
   finish(*parameters, 0);
   EXPECT_DEATH(parameters->gradient(0).mutable_data_ptr<float>()[0] = 1, "");
+  ASSERT_TRUE(parameters->apply({.call = 0, .learning_rate = 0.1}));
+  EXPECT_DEATH(first.mutable_data_ptr<float>()[0] = 1, "") << "also the version before";
+  EXPECT_DEATH(parameters->weight(0).mutable_data_ptr<float>()[0] = 1, "");
+  EXPECT_DEATH(parameters->buffer(0).mutable_data_ptr<long>()[0] = 1, "");
 }
 
 }  // namespace
