@@ -143,7 +143,7 @@ std::optional<call_number> training_stage_engine::ended_through() const {
 
 bool training_stage_engine::has_ended(call_number call) const {
   const auto ended = ended_through();
-  return call < from_.call || (ended && call <= *ended);
+  return ended && call <= *ended;
 }
 
 /// Passes on how far calls have ended: as a flush to the next stage, and by sending the scores that wait. True if there
