@@ -141,6 +141,9 @@ TEST(training_failures, a_decision_about_a_gradient_that_is_not_here_is_a_failur
   EXPECT_EQ(stage.failures.front().micro_batch, std::nullopt);
   stage.flush(8);
   EXPECT_EQ(stage.take_heard(), "");
+  stage.start_epoch({8, 0}, 0, 1);
+  stage.flush(8);
+  EXPECT_EQ(stage.take_heard(), "") << "a new epoch does not bring the weights";
 }
 
 TEST(training_failures, a_gradient_of_another_micro_batch_costs_the_step) {

@@ -142,6 +142,19 @@ TEST(training_stage, replicas_send_their_sums_and_wait_for_those_of_the_others) 
   for (auto& each : stage.peers) EXPECT_EQ(each.to_engine->credits(), 2u);
 }
 
+TEST(training_stage, a_cancellation_gives_back_the_sums_that_are_here) {
+  one_training_stage stage(0, 1, 3);
+  stage.open(0);
+  stage.flush(0);
+  activation sum = stage.message({0, 0});
+  ASSERT_EQ(stage.peers[0].to_engine->try_send(sum), send_status::sent);
+  stage.run();
+  ASSERT_EQ(stage.peers[0].to_engine->credits(), 1u);
+  stage.order(stage_command::cancel_call{0});
+  stage.run();
+  EXPECT_EQ(stage.peers[0].to_engine->credits(), 2u);
+}
+
 TEST(training_stage, a_sum_of_a_cancelled_step_is_dropped_and_one_of_the_next_waits) {
   one_training_stage stage(0, 1, 2);
   stage.open(0);
@@ -383,6 +396,8 @@ TEST(training_stage, the_trace_has_the_instructions_of_the_schedule) {
   std::string names;
   for (const trace_event& each : engine.trace()->events()) names += std::string(instruction_letters(each.what)) + " ";
   EXPECT_EQ(names, "RA F SA RG B SG R O ");
+  EXPECT_TRUE(std::ranges::adjacent_find(engine.trace()->events(), std::ranges::greater_equal{}, &trace_event::order) ==
+              engine.trace()->events().end());
 }
 
 }  // namespace
