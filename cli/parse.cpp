@@ -32,9 +32,11 @@ tl::unexpected<error> unknown_argument(const parser& read) {
   if (flag == left.end()) {
     const std::string first = left.empty() ? "" : left.front();
     const bool may_be_model = first.ends_with(".pt") && into.get_option_no_throw("--model") != nullptr;
-    return fail(error_code::unknown_flag, first, fmt::format("{} does not take this argument", into.get_name()),
-                may_be_model ? fmt::format("write --model {}", first)
-                             : fmt::format("leave it out, or see {} --help", into.get_name()));
+    const bool may_be_shard = first.starts_with("webdataset:") && into.get_option_no_throw("--data") != nullptr;
+    std::string fix = fmt::format("leave it out, or see {} --help", into.get_name());
+    if (may_be_model) fix = fmt::format("write --model {}", first);
+    if (may_be_shard) fix = "put the value of --data in single quotes, so that the shell leaves its braces as they are";
+    return fail(error_code::unknown_flag, first, fmt::format("{} does not take this argument", into.get_name()), fix);
   }
   const std::string name = up_to_equals(*flag);
   if (read.is_of_eval(name)) {
