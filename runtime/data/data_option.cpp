@@ -14,10 +14,14 @@ namespace troupe {
 
 namespace {
 
-/// 255, not 255.000000.
+/// 255 and 100000, not 255.000000 and 1e+05.
 std::string number_text(double number) {
+  constexpr double whole_shown = 1e15;
   std::array<char, 32> room{};
-  const auto [end, failure] = std::to_chars(room.data(), room.data() + room.size(), number);
+  const bool is_whole = std::abs(number) < whole_shown && number == std::trunc(number);
+  const auto [end, failure] =
+      is_whole ? std::to_chars(room.data(), room.data() + room.size(), static_cast<std::int64_t>(number))
+               : std::to_chars(room.data(), room.data() + room.size(), number);
   return failure == std::errc{} ? std::string(room.data(), end) : std::string();
 }
 

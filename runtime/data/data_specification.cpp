@@ -69,10 +69,11 @@ tl::unexpected<error> strange_part(const data_kind& kind, const marked_text& par
     return refused(where, "expected " + form_of(kind) + ", and there is no type \"" + part.text() + "\"",
                    suggest_fix(part.text(), known));
   }
-  const std::string rest = "put a path that has a comma in double quotes";
+  const std::string quote = "put a path that has a comma in double quotes";
   if (kind.options.empty())
-    return refused(where, "expected one path, and found \"" + part.text() + "\" behind it", rest);
-  return refused(where, "expected NAME=VALUE behind the path, found \"" + part.text() + "\"", rest);
+    return refused(where, "expected one path, and found \"" + part.text() + "\" behind it", quote);
+  return refused(where, "expected NAME=VALUE behind the path, found \"" + part.text() + "\"",
+                 "join the items of a list by plus signs, as in NAME=A+B, and " + quote);
 }
 
 expected<void> read_part(const marked_text& part, bool is_first, const std::string& where, data_specification& into) {
