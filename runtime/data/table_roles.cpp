@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -63,8 +64,21 @@ expected<void> read_labels(const table_source& table, const data_request& reques
   return {};
 }
 
+/// Where the only column has another separator in its name, what to do.
+std::optional<std::string> separator_fix(const std::vector<std::string>& columns) {
+  if (columns.size() != 1) return std::nullopt;
+  const std::size_t at = columns.front().find_first_of(";\t|");
+  if (at == std::string::npos) return std::nullopt;
+  const char found = columns.front()[at];
+  return "say what separates cells, separator=" + (found == '\t' ? "tab" : std::string(1, found));
+}
+
 /// A column without a name can be a row number of pandas, which would be a wrong input that nothing tells.
 expected<void> take_all_others(const table_source& table, const data_request& request, table_roles& into) {
+  if (const auto fix = separator_fix(table.columns())) {
+    return fail(error_code::data_bad_format, table.path(),
+                "has one column, which is called \"" + shown_cell(table.columns().front()) + "\"", *fix);
+  }
   table_input all;
   const auto id = request.options.text(id_option.name);
   for (const std::string& name : table.columns()) {
@@ -112,11 +126,7 @@ std::string column_fix(const std::string& word, const std::vector<std::string>& 
   constexpr std::size_t shown_max = 10;
   std::vector<std::string> known;
   std::ranges::copy_if(columns, std::back_inserter(known), [](const std::string& each) { return !each.empty(); });
-  const std::size_t separator = known.size() == 1 ? known.front().find_first_of(";\t|") : std::string::npos;
-  if (separator != std::string::npos) {
-    const char found = known.front()[separator];
-    return "say what separates cells, separator=" + (found == '\t' ? "tab" : std::string(1, found));
-  }
+  if (auto fix = separator_fix(known)) return *fix;
   if (const auto near = suggest(word, known)) {
     if (near->find_first_of(",+") == std::string::npos) return "write \"" + *near + "\"";
     return "write \"" + *near + "\" with the double quotes; on a command line single quotes around them keep them";

@@ -80,7 +80,8 @@ std::vector<bad_table> bad_csv() {
       {"labels_alone", "csv", "label\n1\n", "", usage, {"all columns are labels"}},
       {"long_separator", "csv", "x,label\n1,0\n", ",separator=ab", usage, {"separator"}},
       {"all_left_out", "csv", "x,label\n,0\n", ",skip-empty", error_code::data_empty, {"left out"}},
-      {"wrong_separator", "csv", "x;label\n1;0\n", "", format, {"line 2, column x;label"}},
+      {"wrong_separator", "csv", "x;label\n1;0\n", "", format, {"x;label", "separator=;"}},
+      {"tabs", "csv", "x\tlabel\n1\t0\n", "", format, {"separator=tab"}},
       {"long_row", "csv", "x,label\n\"" + repeated("a\n", 9 << 20), "", format, {"line 2", "16777216 bytes"}},
       {"many_columns", "csv", repeated("a,", 70000), "", format, {"line 1", "more than 65536 cells"}},
   };
