@@ -57,7 +57,10 @@ tl::unexpected<error> preset_not_made(const json_part& file, const std::string& 
 expected<const processor_kind*> find_processor(const json_part& file) {
   auto named = TROUPE_TRY(file.find("image_processor_type"));
   if (!named) named = TROUPE_TRY(file.find("feature_extractor_type"));
-  if (!named) return file.wrong("has neither image_processor_type nor feature_extractor_type");
+  if (!named) {
+    return fail(error_code::data_bad_format, file.where(),
+                "has neither image_processor_type nor feature_extractor_type", give_options);
+  }
   const std::string name = TROUPE_TRY(named->text());
   std::string_view stem = name;
   for (const std::string_view suffix : {"Fast", "ImageProcessor", "FeatureExtractor"}) {

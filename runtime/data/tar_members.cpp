@@ -119,7 +119,23 @@ expected<tar_member> member_of(archive* reader, archive_entry* entry, const arch
               pack_tar_again);
 }
 
+/// A field of a header, up to its first NUL.
+std::string_view header_field(std::string_view header, std::size_t begin, std::size_t bytes) {
+  const std::string_view field = header.substr(begin, bytes);
+  return field.substr(0, field.find('\0'));
+}
+
 }  // namespace
+
+std::string name_before(const byte_region& archive, std::uint64_t offset) {
+  constexpr std::size_t header_bytes = 512;
+  std::array<std::uint8_t, header_bytes> room{};
+  if (offset < header_bytes || !archive.read(offset - header_bytes, room)) return {};
+  const std::string_view header(reinterpret_cast<const char*>(room.data()), room.size());
+  const bool has_prefix = header.substr(257, 6) == "ustar\0"sv;  // GNU's have other fields there
+  const std::string_view prefix = has_prefix ? header_field(header, 345, 155) : std::string_view();
+  return std::string(prefix) + (prefix.empty() ? "" : "/") + std::string(header_field(header, 0, 100));
+}
 
 expected<void> for_each_member(const byte_region_ptr& archive, const std::string& path,
                                const std::function<expected<void>(const tar_member&)>& take) {

@@ -26,4 +26,8 @@ struct tar_member {
 expected<void> for_each_member(const byte_region_ptr& archive, const std::string& path,
                                const std::function<expected<void>(const tar_member&)>& take);
 
+/// The name in the header that stands directly before the bytes of a member, for errors; the archive's format may have
+/// cut it. Empty where none can be read.
+std::string name_before(const byte_region& archive, std::uint64_t offset);
+
 }  // namespace troupe

@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 3> picture_extensions = {"jpg", "jpeg", "
 constexpr std::uint64_t label_bytes_max = 64;
 constexpr std::uint64_t json_bytes_max = 1u << 20;
 constexpr std::uint64_t json_memory_max = 16u << 20;
+constexpr const char* name_json =
+    "give the key that the label has in .json, json=KEY, or leave out such samples with skip-bad";
 constexpr const char* mend_shard = "pack the shard anew, or leave out what cannot be read with skip-bad";
 
 struct shard_sample {
@@ -61,7 +63,10 @@ class shard_files final : public picture_files {
   [[nodiscard]] std::uint32_t classes() const noexcept override { return class_count; }
   [[nodiscard]] std::int64_t label(std::uint64_t index) const override { return samples[index].label; }
   [[nodiscard]] std::string place(std::uint64_t index) const override {
-    return shards[samples[index].shard].path + ", byte " + std::to_string(samples[index].offset);
+    const shard& in = shards[samples[index].shard];
+    const std::uint64_t offset = samples[index].offset;
+    const std::string name = name_before(*in.region, offset);
+    return in.path + ", byte " + std::to_string(offset) + (name.empty() ? "" : " (\"" + name + "\")");
   }
   expected<void> read(std::uint64_t index, std::vector<std::uint8_t>& into) const override {
     const shard_sample& sample = samples[index];
@@ -98,6 +103,7 @@ class sample_collector {
       TROUPE_TRY(finish());
       key_ = name->key;
     }
+    if (name->extension == "json") has_json_ = true;
     const bool is_picture = std::ranges::find(picture_extensions, name->extension) != picture_extensions.end();
     const bool is_label = name->extension == (json_key_ ? "json" : "cls");
     if (!is_picture && !is_label) return {};
@@ -109,15 +115,18 @@ class sample_collector {
   }
 
   /// The sample is left out, or the error of opening.
-  expected<void> bad(std::string cause) {
+  expected<void> bad(std::string cause, const char* fix = mend_shard) {
     if (!is_bad_.empty()) return {};
     is_bad_ = std::move(cause);
     if (skips_bad_) return {};
-    return fail(error_code::data_bad_format, shard().path, "sample \"" + key_ + "\": " + is_bad_, mend_shard);
+    return fail(error_code::data_bad_format, shard().path, "sample \"" + key_ + "\": " + is_bad_, fix);
   }
 
   expected<void> finish() {
-    if (picture_ && !label_) TROUPE_TRY(bad(json_key_ ? "has no .json" : "has no label, .cls"));
+    if (picture_ && !label_) {
+      const bool may_be_json = has_json_ && !json_key_;
+      TROUPE_TRY(bad(json_key_ ? "has no .json" : "has no label, .cls", may_be_json ? name_json : mend_shard));
+    }
     if (label_ && !picture_) TROUPE_TRY(bad("has no picture: .jpg, .jpeg or .png"));
     if (picture_ && picture_->size > picture_file_bytes_max) TROUPE_TRY(bad("its picture has more than 256 MiB"));
     if (picture_ && label_ && is_bad_.empty()) TROUPE_TRY(keep());
@@ -126,6 +135,7 @@ class sample_collector {
     label_.reset();
     is_bad_.clear();
     key_.clear();
+    has_json_ = false;
     return {};
   }
 
@@ -188,6 +198,7 @@ class sample_collector {
   std::string key_;
   std::optional<tar_member> picture_;
   std::optional<tar_member> label_;
+  bool has_json_ = false;
   /// Why the sample cannot be kept.
   std::string is_bad_;
 };
@@ -201,11 +212,13 @@ expected<data_set_ptr> open_webdataset(const data_request& request) {
   sample_collector collector(*files, request.options.text(json_option.name), choice.skips_bad);
   for (const std::string& path : paths) TROUPE_TRY(collector.add_shard(path));
   if (files->samples.empty()) {
-    return fail(error_code::data_empty, request.specification,
-                "no sample has a picture (.jpg, .jpeg, .png) and a label (" +
-                    std::string(request.options.has(json_option.name) ? ".json" : ".cls") + ")" +
-                    (files->bad_reasons.empty() ? "" : "; the first: " + files->bad_reasons.front()),
-                "check that the shards are those of a classification, and give json=KEY where labels are in .json");
+    return fail(
+        error_code::data_empty, request.specification,
+        "no sample has a picture (.jpg, .jpeg, .png) and a label (" +
+            std::string(request.options.has(json_option.name) ? ".json" : ".cls") + ")" +
+            (files->bad_reasons.empty() ? "" : "; the first: " + files->bad_reasons.front()),
+        "give json=KEY where labels are in .json, and call members KEY.jpg and KEY.cls, as a key ends at its first "
+        "dot");
   }
   return make_image_set(std::move(files), std::move(choice), request.specification,
                         image_reading(request, webdataset_options));

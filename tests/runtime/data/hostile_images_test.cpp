@@ -251,7 +251,23 @@ std::vector<hostile_case> label_cases() {
        [=](auto& d) {
          return shard(d, {{"a.png", text_bytes("no picture")}, {"a.cls", one}});
        },
-       {"E0303", "s.tar, byte 512"}},
+       {"E0303", "s.tar, byte 512 (\"a.png\"): is neither"}},
+      {"picture_in_a_folder_is_none",
+       [=](auto& d) {
+         const tar_entry bad{.name = "a.png", .content = text_bytes("no picture"), .folder = "up/x"};
+         return shard(d, {bad, {.name = "a.cls", .content = one, .folder = "up/x"}});
+       },
+       {"E0303", "byte 512 (\"up/x/a.png\")"}},
+      {"labels_are_in_json",
+       [](auto& d) {
+         return shard(d, {{"a.png", picture()}, {"a.json", text_bytes("{\"label\": 1}")}});
+       },
+       {"E0303", "has no label, .cls", "json=KEY"}},
+      {"names_with_more_dots",
+       [=](auto& d) {
+         return shard(d, {{"a.0001.png", picture()}, {"a.0001.cls", one}});
+       },
+       {"E0306", "ends at its first dot"}},
       {"bad_ones_are_skipped",
        [=](auto& d) {
          return shard(
@@ -287,7 +303,9 @@ std::vector<hostile_case> preset_cases() {
       {"preset_of_another_processor",
        [](auto& d) { return preset(d, R"({"image_processor_type": "Mask2FormerImageProcessor"})"); },
        {"E0303", "Mask2FormerImageProcessor"}},
-      {"preset_without_a_processor", [](auto& d) { return preset(d, "{}"); }, {"image_processor_type"}},
+      {"preset_without_a_processor",
+       [](auto& d) { return preset(d, "{}"); },
+       {"E0303", "image_processor_type", "leave preset= out"}},
       {"preset_divides_by_0", [=](auto& d) { return preset(d, vit + R"("image_std": [0, 1, 1]})"); }, {"image_std"}},
       {"preset_of_a_huge_size", [=](auto& d) { return preset(d, vit + R"("size": 1000000})"); }, {"16384"}},
       {"preset_with_two_means",
@@ -359,7 +377,7 @@ TEST(skip_bad, says_which_files_and_why) {
   EXPECT_EQ(shards->size(), 1U);
   EXPECT_EQ(shards->left_out(), 2U);
   EXPECT_THAT(shards->left_out_reasons(),
-              ::testing::ElementsAre(HasSubstr("\"b\": has no label"), HasSubstr("byte 512")));
+              ::testing::ElementsAre(HasSubstr("\"b\": has no label"), HasSubstr("byte 512 (\"a.png\")")));
   EXPECT_EQ(get(shards->read({0, 1})).labels.only().item<std::int64_t>(), 2);
 }
 

@@ -15,6 +15,8 @@ struct tar_entry {
   /// The field as it stands, where it is a lie.
   std::string size_field = {};
   std::string link = {};
+  /// What stands before the name, in the field prefix.
+  std::string folder = {};
 };
 
 /// POSIX.1-1988 ustar, by hand.
@@ -38,6 +40,7 @@ inline bytes tar_of(const std::vector<tar_entry>& entries, bool has_end = true) 
     put(257, std::string("ustar\0"
                          "00",
                          8));
+    put(345, each.folder);
     unsigned sum = 0;
     for (const char c : header) sum += static_cast<unsigned char>(c);
     char checksum[8];
