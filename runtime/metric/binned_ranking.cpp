@@ -35,8 +35,7 @@ class binned_ranking final : public metric {
       return fail(error_code::metric_failed, name(),
                   "its bins are for " + std::to_string(columns_) + " labels of a sample, found " +
                       std::to_string(scores.size()),
-                  "write " + std::string(base_name(name())) + ":bins=" + std::to_string(bins_) +
-                      ":labels=" + std::to_string(scores.size()));
+                  "write " + name_for(scores.size()));
     }
     state[0] = scores.size();
     state[1] += batch.size();
@@ -60,6 +59,16 @@ class binned_ranking final : public metric {
 
  private:
   static constexpr std::size_t head = 2;
+
+  /// The name with so many labels, and all other options as they are.
+  [[nodiscard]] std::string name_for(std::size_t labels) const {
+    constexpr std::string_view option = ":labels=";
+    std::string made = name();
+    if (const std::size_t at = made.find(option); at != std::string::npos) {
+      made.erase(at, made.find(':', at + 1) - at);
+    }
+    return made.append(option).append(std::to_string(labels));
+  }
 
   [[nodiscard]] std::size_t column_words() const noexcept { return 1 + 2 * bins_; }
 

@@ -46,11 +46,22 @@ bool are_numbers(const at::Tensor& outputs, const at::Tensor& labels) {
          is_real(outputs) && is_number(labels) && same_shape(outputs.sizes(), labels.sizes());
 }
 
+/// Of 0 and 1, where some sample has none or several.
+bool are_several_labels(const at::Tensor& outputs, const at::Tensor& labels) {
+  if (!is_number(labels) || outputs.sizes() != labels.sizes()) return false;
+  const bool are_flags = labels.eq(0).logical_or(labels.eq(1)).all().item<bool>();
+  return are_flags && !labels.sum(1).eq(1).all().item<bool>();
+}
+
 /// What to do about labels that are no int64 [N] or [N, 1], while the outputs are class scores; empty where the outputs
 /// are to blame.
 std::string fix_of_labels(const at::Tensor& outputs, const at::Tensor& labels) {
   if (!is_on_cpu(labels) || !is_on_cpu(outputs) || outputs.dim() != 2 || outputs.size(1) < 2) return {};
   if (labels.dim() == 2 && labels.size(1) > 1) {
+    if (are_several_labels(outputs, labels)) {
+      return "for samples with several labels use one of: auroc, average_precision, log_loss, " +
+             metric_list(metric_task::labels);
+    }
     const bool is_regression = are_numbers(outputs, labels) && is_real(labels);
     return "give the class of each sample; of one-hot labels it is labels.argmax(1)" +
            (is_regression ? "; for regression use one of: " + metric_list(metric_task::numbers) : std::string());

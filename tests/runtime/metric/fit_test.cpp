@@ -76,6 +76,23 @@ TEST(fit, labels_of_another_form_are_told_how_to_become_classes) {
   }
 }
 
+/// argmax would choose one label of several, and none where there is none.
+TEST(fit, several_labels_of_a_sample_are_sent_to_their_metrics) {
+  at::manual_seed(3);
+  const at::Tensor outputs = at::randn({4, 5});
+  for (const at::Tensor& labels :
+       {at::ones({4, 5}), at::eye(5).slice(0, 0, 4).to(at::kLong).index_fill(0, at::tensor({1}, at::kLong), 0)}) {
+    for (const char* name : {"accuracy", "f1", "cross_entropy"}) {
+      expect_told(name, outputs, labels, "[4, 5]", "several labels use one of: auroc, average_precision, log_loss");
+    }
+    for (const char* name :
+         {"auroc", "average_precision", "log_loss:from=logits", "mean_average_precision", "subset_accuracy:threshold=0",
+          "multilabel_accuracy:threshold=0", "hamming_loss:threshold=0"}) {
+      EXPECT_TRUE(judged({get(make_metric(name, 5))}, outputs, labels)) << name;
+    }
+  }
+}
+
 TEST(fit, classes_where_numbers_are_wanted) {
   expect_told("mae", at::randn({4, 5}), class_labels(), "outputs Float [4, 5] and labels Long [4]",
               "use one of: accuracy, topK");
@@ -195,6 +212,10 @@ TEST(fit, weights_columns_and_labels_of_another_number) {
   expect_told("pearson", at::randn({4, 2}), at::randn({4, 2}), "expected one output per sample", "mae, mse or rmse");
   expect_told("auroc:bins=4:labels=2", at::randn({4, 3}), at::ones({4, 3}), "for 2 labels of a sample, found 3",
               "auroc:bins=4:labels=3");
+  expect_told("auroc:from=logits:bins=4", at::randn({4, 3}), at::ones({4, 3}), "found 3",
+              "write auroc:from=logits:bins=4:labels=3");
+  expect_told("average_precision:bins=4:labels=2:average=micro", at::randn({4, 3}), at::ones({4, 3}), "found 3",
+              "write average_precision:average=micro:bins=4:labels=3");
   expect_told("log_loss", at::randn({4, 3}), at::full({4, 3}, 2.0), "labels of 0 and 1, found 2", "belong together");
   expect_told("perplexity", at::randn({4, 3}), at::full({4}, 7).to(at::kLong), "a label from 0 to 2 or -100",
               "ignore_index");
