@@ -81,6 +81,10 @@ struct line_pairs {
   std::vector<std::vector<std::string>> references;
 };
 
+std::string count_of_lines(std::size_t count) {
+  return fmt::format("{} line{}", count, count == 1 ? "" : "s");
+}
+
 expected<line_pairs> read_pairs(const score_flags& flags) {
   if (flags.references.empty()) return missing(flags.metric, "--references", "FILE");
   line_pairs made;
@@ -89,14 +93,16 @@ expected<line_pairs> read_pairs(const score_flags& flags) {
   for (const std::string& file : flags.references) {
     auto lines = TROUPE_TRY(read_text_lines(file));
     if (lines.size() != made.hypotheses.size()) {
-      return fail(
-          error_code::data_mismatch, file,
-          fmt::format("it has {} lines, and {} has {}", lines.size(), flags.predictions, made.hypotheses.size()),
-          "give files whose lines belong together");
+      return fail(error_code::data_mismatch, file,
+                  fmt::format("it has {}, and {} has {}", count_of_lines(lines.size()), flags.predictions,
+                              count_of_lines(made.hypotheses.size())),
+                  "give files whose lines belong together");
     }
     for (std::size_t i = 0; i < lines.size(); ++i) made.references[i].push_back(std::move(lines[i]));
   }
-  return made;
+  if (!made.hypotheses.empty()) return made;
+  return fail(error_code::data_empty, flags.predictions, "it has no line, and neither do the references",
+              "give files with one text in each line");
 }
 
 expected<metric_value> score_wer(const score_flags& flags) {
@@ -148,6 +154,26 @@ expected<metric_value> score(const score_flags& flags) {
               suggest_fix(flags.metric, metric_choices));
 }
 
+/// A flag that would change nothing.
+expected<void> refuse_idle_flags(const parser& given, const std::string& metric) {
+  struct flag_of_metrics {
+    std::string name;
+    std::vector<std::string> metrics;
+  };
+  const std::vector<flag_of_metrics> all = {{"--data", {"squad"}},
+                                            {"--no-answer", {"squad"}},
+                                            {"--references", {"wer", "bleu"}},
+                                            {"--no-answer-threshold", {"squad"}},
+                                            {"--tokenize", {"bleu"}},
+                                            {"--smoothing", {"bleu"}}};
+  if (std::ranges::find(metric_choices, metric) == metric_choices.end()) return {};
+  for (const flag_of_metrics& each : all) {
+    if (!given.is_given(each.name) || std::ranges::find(each.metrics, metric) != each.metrics.end()) continue;
+    return fail(error_code::flags_contradict, each.name, "it changes nothing in the metric " + metric, "leave it out");
+  }
+  return {};
+}
+
 std::string text_of(const metric_value& metric) {
   std::string text;
   for (const metric_value::field& each : metric.fields) {
@@ -184,6 +210,7 @@ expected<exit_status> run_score(const arguments& given) {
   reader.add_toggle("--json", flags.json, "Print one JSON object");
   const auto read = TROUPE_TRY(parse(reader, given));
   if (read == parsed::help_printed) return exit_status::ok;
+  TROUPE_TRY(refuse_idle_flags(reader, flags.metric));
   const metric_value found = TROUPE_TRY(score(flags));
   if (!flags.json) return print(text_of(found)).map([] { return exit_status::ok; });
   const json_report report = scores_json({found});

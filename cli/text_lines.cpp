@@ -18,6 +18,7 @@ expected<std::vector<std::string>> read_text_lines(const std::string& path) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with('\r')) line.pop_back();
+    if (lines.empty() && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
     if (utf8::invalid_utf8_at(line) != std::string::npos) {
       return fail(error_code::data_bad_format, path + ", line " + std::to_string(lines.size() + 1),
                   "it has bytes that are no UTF-8", "convert the file to UTF-8");

@@ -2,6 +2,7 @@
 // programs, in any layout, with kills and a resumed journal; and `troupe score` gives the same of the predictions
 // alone. Method: the small model of data/questions, whose make.py has recorded what they give.
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -204,6 +205,42 @@ TEST_F(questions, transcripts_and_translations_are_scored_too) {
       run({.arguments = {"score", "--metrics", "wer", "--predictions", "found.txt", "--references", "short.txt"}});
   EXPECT_EQ(other.status, 3);
   EXPECT_THAT(other.err, HasSubstr("E0304"));
+}
+
+TEST_F(questions, a_byte_order_mark_and_line_ends_of_windows_are_no_words) {
+  directory_.write("found.txt", "\xef\xbb\xbfthe cat\r\nHello\r\n");
+  directory_.write("right.txt", "the cat\nHello");
+  const program_outcome wer = run({.arguments = {"score", "--metrics", "wer", "--predictions", "found.txt",
+                                                 "--references", "right.txt", "--json"}});
+  EXPECT_EQ(json::parse(wer.out)["metrics"]["wer"], json::parse(R"({"value": 0, "edits": 0, "words": 3, "total": 2})"));
+}
+
+TEST_F(questions, files_without_a_line_and_flags_of_other_metrics_are_refused) {
+  directory_.write("found.txt", "one line\n");
+  directory_.write("none.txt", "");
+  const auto outcome = [&](const std::string& metric, const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"score", "--metrics", metric, "--predictions", file};
+    all.insert(all.end(), more.begin(), more.end());
+    return run({.arguments = all});
+  };
+  for (const std::string metric : {"wer", "bleu"}) {
+    const program_outcome empty = outcome(metric, "none.txt", {"--references", "none.txt"});
+    EXPECT_EQ(empty.status, 3);
+    EXPECT_THAT(empty.err, AllOf(HasSubstr("E0306"), HasSubstr("none.txt: it has no line")));
+    const program_outcome one = outcome(metric, "found.txt", {"--references", "none.txt"});
+    EXPECT_THAT(one.err, AllOf(HasSubstr("E0304"), HasSubstr("it has 0 lines, and found.txt has 1 line\n")));
+  }
+  const std::string questions = "squad:" + file_of("v1.json");
+  for (const auto& [metric, flag, value] :
+       std::vector<std::array<std::string, 3>>{{"wer", "--tokenize", "none"},
+                                               {"wer", "--smoothing", "none"},
+                                               {"wer", "--data", questions},
+                                               {"bleu", "--no-answer", "found.txt"},
+                                               {"squad", "--references", "found.txt"}}) {
+    const program_outcome idle = outcome(metric, "found.txt", {flag, value});
+    EXPECT_EQ(idle.status, 2) << metric << flag;
+    EXPECT_THAT(idle.err, AllOf(HasSubstr("E0104"), HasSubstr(flag), HasSubstr("leave it out")));
+  }
 }
 
 }  // namespace
