@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Goal: what pages tell their readers to type works, and prints what the pages show.
 Method: the ```console blocks of each page are run in order, in a scratch copy of the tree, and their output is compared.
+Then the commands in the tables are run, `troupe ...` alone in a cell: each has to succeed.
 
     page_commands_test.py SOURCE_DIR BUILD_DIR SCRATCH_DIR PAGE...
 
@@ -22,6 +23,7 @@ import threading
 
 PATIENCE = 300  # seconds; against hanging, no command takes so long
 MARK = "\x01"
+IN_TABLE = re.compile(r"^\|.*\| `(troupe [^`|]*)` \|")
 PROMPT = re.compile(r"^(1|2|)\$ (.*)$")
 MARKS = re.compile(r"^<!-- (file|not run|when 1\$ shows|may differ): (.*) -->$")
 # What differs from run to run; both sides lose it. The pages say so.
@@ -186,6 +188,12 @@ class Reader:
                 for number, prompt, command, shown in steps_of(first, lines):
                     self.step(f"{page.name}:{number}", prompt, command, shown, marks.get("may differ"))
         assert self.running is None, f"{page.name}: nothing shows the output of {self.running}"
+        self.follow_tables(page)
+
+    def follow_tables(self, page):
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            if match := IN_TABLE.match(line):
+                self.step(f"{page.name}:{number}", "", f"build/{match[1]} >/dev/null 2>&1; echo status $?", ["status 0"], None)
 
 
 def copy_of(source, build, scratch):
