@@ -97,6 +97,8 @@ TEST_F(planted_page, right_names_are_taken) {
 TEST_F(planted_page, each_wrong_name_is_found) {
   EXPECT_THAT(findings_of("`runtime/edge/none.hpp`"), ElementsAre("docs/a.md:2: no file runtime/edge/none.hpp"));
   EXPECT_THAT(findings_of("`runtime/{edge,none}`"), ElementsAre("docs/a.md:2: no file runtime/none"));
+  EXPECT_THAT(findings_of("`npy:runtime/none.npy,runtime/edge,x=1`"),
+              ElementsAre("docs/a.md:2: no file runtime/none.npy"));
   EXPECT_THAT(findings_of("`none.hpp`"), ElementsAre("docs/a.md:2: no file none.hpp"));
   EXPECT_THAT(findings_of("`none()`, `edge.none(1)`"),
               ElementsAre("docs/a.md:2: no name none", "docs/a.md:2: no name none"));

@@ -98,7 +98,12 @@ class page_check {
     for (std::string run : runs_of(span.text, is_path_char)) {
       while (!run.empty() && std::string_view(".,-").find(run.back()) != std::string_view::npos) run.pop_back();
       if (run.find_first_of("<>*~$") != std::string::npos) continue;
-      for (const std::string& path : expanded(run)) check_path(span.line, path);
+      for (const std::string& all : expanded(run)) {
+        // Data are named as kind:FILE,OTHER,option=value.
+        for (std::size_t begin = 0; begin < all.size(); begin = all.find_first_not_of(',', all.find(',', begin))) {
+          check_path(span.line, all.substr(begin, all.find(',', begin) - begin));
+        }
+      }
     }
   }
 

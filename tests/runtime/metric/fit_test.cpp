@@ -212,9 +212,9 @@ TEST(fit, weights_columns_and_labels_of_another_number) {
   expect_told("pearson", at::randn({4, 2}), at::randn({4, 2}), "expected one output per sample", "mae, mse or rmse");
   expect_told("auroc:bins=4:labels=2", at::randn({4, 3}), at::ones({4, 3}), "for 2 labels of a sample, found 3",
               "auroc:bins=4:labels=3");
-  expect_told("auroc:from=logits:bins=4", at::randn({4, 3}), at::ones({4, 3}), "found 3",
+  expect_told("auroc:from=logits:bins=4:labels=2", at::randn({4, 3}), at::ones({4, 3}), "found 3",
               "write auroc:from=logits:bins=4:labels=3");
-  expect_told("average_precision:bins=4:labels=2:average=micro", at::randn({4, 3}), at::ones({4, 3}), "found 3",
+  expect_told("average_precision:average=micro:bins=4:labels=2", at::randn({4, 3}), at::ones({4, 3}), "found 3",
               "write average_precision:average=micro:bins=4:labels=3");
   expect_told("log_loss", at::randn({4, 3}), at::full({4, 3}, 2.0), "labels of 0 and 1, found 2", "belong together");
   expect_told("perplexity", at::randn({4, 3}), at::full({4}, 7).to(at::kLong), "a label from 0 to 2 or -100",
