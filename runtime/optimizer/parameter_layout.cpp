@@ -72,6 +72,7 @@ expected<std::vector<stored_tensor>> place_tensors(const named_tensors& tensors,
 
 expected<parameter_layout> parameter_layout::make(const named_tensors& parameters, const named_tensors& buffers,
                                                   const optimizer_options& options) {
+  TROUPE_TRY(check(options));
   parameter_layout made;
   made.options_ = options;
   made.parameters_ = TROUPE_TRY(place_tensors(parameters, true, made.section_bytes_));

@@ -40,7 +40,7 @@ class parameter_layout {
   static constexpr std::uint64_t page = 4096;
 
   /// Names, sizes and types of the tensors count alone. Parameters are float32 or float64, buffers of any type. E0217
-  /// for another type, for two of one name, and for more than 2^46 bytes.
+  /// for another type, for two of one name, and for more than 2^46 bytes; E0103 for options that check() refuses.
   [[nodiscard]] static expected<parameter_layout> make(const named_tensors& parameters, const named_tensors& buffers,
                                                        const optimizer_options& options);
 

@@ -76,11 +76,14 @@ void kill_after(std::chrono::nanoseconds delay) {
   if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || ::timer_settime(timer, 0, &at, nullptr) != 0) ::_exit(1);
 }
 
-/// Dies some time after it has begun to apply `last_step`.
-[[noreturn]] void train(std::span<std::byte> memory, progress_of_child& progress, std::uint64_t last_step,
-                        std::chrono::nanoseconds delay) {
+enum class phase : std::uint8_t { finish, apply };
+
+/// Dies some time after it has begun to finish or to apply `last_step`.
+[[noreturn]] void train(std::span<std::byte> memory, progress_of_child& progress, phase last_phase,
+                        std::uint64_t last_step, std::chrono::nanoseconds delay) {
   const auto parameters = trained_parameters::create(layout(), weights(), running_mean(), memory).value();
   for (std::uint64_t step = 0; step <= last_step; ++step) {
+    if (step == last_step && last_phase == phase::finish) kill_after(delay);
     finish_step(*parameters, step);
     progress.is_applying = true;
     if (step == last_step) kill_after(delay);
@@ -106,16 +109,16 @@ class killed_update : public ::testing::Test {
     }
   }
 
-  /// Whether the process was killed within apply().
-  bool kill_within(std::uint64_t step, std::chrono::nanoseconds delay) {
+  /// Whether the process was killed within the phase.
+  bool kill_within(phase killed, std::uint64_t step, std::chrono::nanoseconds delay) {
     auto* const progress = ::new (progress_pages_.bytes().data()) progress_of_child;
     const pid_t child = ::fork();
-    if (child == 0) train(pages_.bytes(), *progress, step, delay);
+    if (child == 0) train(pages_.bytes(), *progress, killed, step, delay);
     EXPECT_EQ(::waitpid(child, nullptr, 0), child);
     const std::uint64_t applied = progress->applied;
     const bool was_applying = progress->is_applying;
     check(applied, was_applying);
-    return was_applying;
+    return killed == phase::apply ? was_applying : applied == step && !was_applying;
   }
 
   void check(std::uint64_t applied, bool was_applying) {
@@ -125,10 +128,24 @@ class killed_update : public ::testing::Test {
     const std::uint64_t step = found.step();
     ASSERT_TRUE(step == applied || (was_applying && step == applied + 1)) << step << " after " << applied;
     ASSERT_TRUE(bytes_of(found) == versions_[step]) << "step " << step;
-    if (!was_applying) return;
+    if (!was_applying) {
+      // a gradient is whole or not there, and the step is done again
+      EXPECT_TRUE(!found.finished_call() || is_gradient_of(found, applied));
+      if (applied == steps) return;
+      finish_step(found, applied);
+      ASSERT_TRUE(found.apply(decision_of(applied)));
+      EXPECT_TRUE(bytes_of(found) == versions_[applied + 1]) << "the step is done again";
+      return;
+    }
     EXPECT_EQ(found.finished_call(), step == applied ? std::optional(applied) : std::nullopt);
     ASSERT_TRUE(found.apply(decision_of(applied)));
     EXPECT_TRUE(bytes_of(found) == versions_[applied + 1]) << "the decision is carried out by the successor";
+  }
+
+  static bool is_gradient_of(const trained_parameters& found, std::uint64_t step) {
+    const auto number = static_cast<double>(step + 1);
+    return found.finished_call() == step && at::equal(found.gradient(0), at::full({70000}, number)) &&
+           at::equal(found.gradient(1), at::full({7}, -number));
   }
 
   static std::chrono::nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
@@ -139,12 +156,22 @@ class killed_update : public ::testing::Test {
   memory_mapping progress_pages_ = shared_memory::create("test", 4096).value().map(0, 4096).value();
 };
 
+TEST_F(killed_update, leaves_a_whole_gradient_or_none) {
+  seeded_draw draw(static_cast<std::uint64_t>(now().count()));
+  int within_finish = 0;
+  for (int trial = 0; within_finish < 50 && trial < 5000 && !HasFatalFailure(); ++trial) {
+    const auto delay = 1 + draw.below(static_cast<std::uint64_t>(2 * duration_.count()));
+    within_finish += kill_within(phase::finish, draw.below(steps), std::chrono::nanoseconds(delay)) ? 1 : 0;
+  }
+  EXPECT_EQ(within_finish, 50);
+}
+
 TEST_F(killed_update, leaves_the_version_before_it_or_after_it) {
   seeded_draw draw(static_cast<std::uint64_t>(now().count()));
   int within_apply = 0;
   for (int trial = 0; within_apply < 200 && trial < 5000 && !HasFatalFailure(); ++trial) {
     const auto delay = 1 + draw.below(static_cast<std::uint64_t>(duration_.count()));
-    within_apply += kill_within(draw.below(steps), std::chrono::nanoseconds(delay)) ? 1 : 0;
+    within_apply += kill_within(phase::apply, draw.below(steps), std::chrono::nanoseconds(delay)) ? 1 : 0;
   }
   EXPECT_EQ(within_apply, 200);
 }

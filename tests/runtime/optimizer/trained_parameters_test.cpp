@@ -1,6 +1,8 @@
 #include "runtime/optimizer/trained_parameters.hpp"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <ATen/Functions.h>
 #include <gmock/gmock.h>
@@ -129,6 +131,108 @@ TEST(trained_parameters, other_memory_is_not_adopted) {
   others.set("bias", at::zeros({4}));
   const auto other = parameter_layout::make(others, one_buffer(), with_momentum).value();
   EXPECT_THAT(found(other, pages.bytes()), HasSubstr("the weights of other layers"));
+}
+
+/// Two replicas with a leaf each.
+std::vector<step_vote> finish_both(std::vector<std::unique_ptr<trained_parameters>>& replicas,
+                                   const std::vector<std::vector<at::Tensor>>& gradients) {
+  std::vector<payload_ptr> sums;
+  for (std::size_t each = 0; each < replicas.size(); ++each) {
+    if (!gradients[each].empty()) replicas[each]->add_gradient(each, {.call = 0, .index = each}, gradients[each]);
+    sums.push_back(replicas[each]->sum());
+  }
+  std::vector<step_vote> votes(replicas.size());
+  for (std::size_t each = 0; each < replicas.size(); ++each) {
+    EXPECT_TRUE(replicas[each]->finish(0, sums, {}, votes[each]));
+    EXPECT_TRUE(replicas[each]->apply({.call = 0, .gradient_scale = 0.5, .learning_rate = 0.1}));
+  }
+  return votes;
+}
+
+std::vector<std::unique_ptr<trained_parameters>> two_replicas() {
+  std::vector<std::unique_ptr<trained_parameters>> replicas;
+  for (int each = 0; each < 2; ++each) replicas.push_back(made());
+  return replicas;
+}
+
+TEST(trained_parameters, replicas_exchange_sums_and_stay_alike) {
+  auto replicas = two_replicas();
+  const auto votes = finish_both(replicas, {gradients_of("a"), gradients_of("b")});
+  EXPECT_EQ(votes[0].state_hash, votes[1].state_hash);
+  EXPECT_EQ(votes[0].squared_norms, votes[1].squared_norms);
+  const auto alone = made();
+  alone->add_gradient(0, {}, gradients_of("a"));
+  alone->add_gradient(1, {}, gradients_of("b"));
+  step_vote vote;
+  ASSERT_TRUE(alone->finish(0, {}, {}, vote));
+  EXPECT_EQ(vote.state_hash, votes[0].state_hash);
+  ASSERT_TRUE(alone->apply({.call = 0, .gradient_scale = 0.5, .learning_rate = 0.1}));
+  for (const auto& each : replicas) EXPECT_TRUE(at::equal(each->weight(0), alone->weight(0)));
+}
+
+TEST(trained_parameters, a_replica_without_micro_batches_counts_as_nothing) {
+  auto replicas = two_replicas();
+  const auto votes = finish_both(replicas, {gradients_of("a"), {}});
+  EXPECT_EQ(votes[0].state_hash, votes[1].state_hash);
+  EXPECT_TRUE(at::equal(replicas[1]->gradient(0), gradients_of("a")[0]));
+}
+
+TEST(trained_parameters, a_flipped_bit_changes_the_hash_of_one_replica) {
+  auto replicas = two_replicas();
+  auto damaged = two_parameters()["weight"].clone();
+  damaged[2][6] = std::nextafter(damaged[2][6].item<float>(), 10.0F);
+  const std::vector<at::Tensor> weights = {damaged, two_parameters()["bias"]};
+  ASSERT_TRUE(replicas[1]->restore(weights, {}, {}, 0));
+  const auto votes = finish_both(replicas, {gradients_of("a"), gradients_of("b")});
+  EXPECT_NE(votes[0].state_hash, votes[1].state_hash);
+}
+
+TEST(trained_parameters, names_parameter_and_micro_batch_of_what_is_not_finite) {
+  auto replicas = two_replicas();
+  std::vector<at::Tensor> odd = gradients_of("b");
+  odd[1][2] = std::numeric_limits<float>::infinity();
+  const auto votes = finish_both(replicas, {gradients_of("a"), odd});
+  ASSERT_TRUE(votes[0].not_finite && votes[1].not_finite);
+  EXPECT_THAT(to_string(*votes[1].not_finite), HasSubstr("E0619: call 0, micro-batch 1, parameter bias"));
+  EXPECT_THAT(to_string(*votes[0].not_finite), HasSubstr("sum over the replicas, parameter bias"));
+}
+
+TEST(trained_parameters, a_sum_of_another_layout_is_an_error) {
+  const auto parameters = made();
+  parameters->add_gradient(0, {}, gradients_of("a"));
+  step_vote vote;
+  for (const at::Tensor& wrong :
+       {at::zeros({5}, at::kByte), at::zeros({192}), at::zeros({384}, at::kByte).slice(0, 0, 384, 2)}) {
+    const auto done = parameters->finish(0, std::vector<payload_ptr>{parameters->sum(), make_tensors(wrong)}, {}, vote);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, error_code::wire_malformed);
+  }
+}
+
+TEST(optimizer_options, have_the_values_that_torch_allows) {
+  const auto message = [](const optimizer_options& options) {
+    const auto made = parameter_layout::make(two_parameters(), {}, options);
+    return made ? std::string("none") : to_string(made.error());
+  };
+  EXPECT_EQ(message({.momentum = 0.9, .nesterov = true}), "none");
+  EXPECT_THAT(message({.nesterov = true}), HasSubstr("E0103: optimizer, option nesterov: it needs momentum"));
+  EXPECT_THAT(message({.momentum = 0.9, .dampening = 0.1, .nesterov = true}), HasSubstr("option nesterov"));
+  EXPECT_THAT(message({.weight_decay = -1}), HasSubstr("option weight_decay: -1.000000, expected a number that is"));
+  EXPECT_THAT(message({.momentum = std::nan("")}), HasSubstr("option momentum"));
+  EXPECT_THAT(message({.kind = optimizer_kind::adam, .beta_1 = 1}), HasSubstr("option beta_1"));
+  EXPECT_THAT(message({.kind = optimizer_kind::adamw, .beta_2 = 1.5}), HasSubstr("from 0 to below 1"));
+  EXPECT_THAT(message({.kind = optimizer_kind::adamw, .eps = -1e-8}), HasSubstr("option eps"));
+}
+
+TEST(parameter_layout, refuses_what_cannot_be_trained) {
+  const auto message = [](const named_tensors& parameters) {
+    const auto made = parameter_layout::make(parameters, {}, {});
+    return made ? std::string("none") : to_string(made.error());
+  };
+  EXPECT_THAT(message({{"w", at::zeros({2}, at::kHalf)}}), HasSubstr("E0217: parameter w: it is of type Half"));
+  EXPECT_THAT(message({{"w", at::zeros({2})}, {"w", at::zeros({2})}}), HasSubstr("two have this name"));
+  const at::Tensor huge = at::zeros({1}).expand({1LL << 50});
+  EXPECT_THAT(message({{"w", huge}}), HasSubstr("more than 4 TiB"));
 }
 
 TEST(trained_parameters, a_write_outside_of_a_step_is_stopped) {
