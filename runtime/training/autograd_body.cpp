@@ -214,7 +214,9 @@ expected<std::vector<at::Tensor>> autograd_body::run_back(live_batch& batch, con
       if (!ends.outputs.empty() && !wanted.empty())
         made = torch::autograd::grad(ends.outputs, wanted, ends.gradients, false, false, true);
       for (std::size_t at = 0; at < sums.size(); ++at) {
-        if (made[at].defined()) sums[at] = sums[at].defined() ? sums[at].add(made[at]) : made[at];
+        if (!made[at].defined()) continue;
+        if (made[at].is_sparse()) made[at] = made[at].to_dense();
+        sums[at] = sums[at].defined() ? sums[at].add(made[at]) : made[at];
       }
       gradients.clear();
       for (std::size_t at = sums.size(); at < wanted.size(); ++at)

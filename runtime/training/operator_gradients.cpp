@@ -11,6 +11,7 @@
 #include "runtime/graph/graph_code.hpp"
 #include "runtime/graph/live_values.hpp"
 #include "runtime/graph/operator_graph.hpp"
+#include "runtime/model/libtorch_error.hpp"
 
 namespace troupe {
 namespace {
@@ -32,7 +33,7 @@ bool has_no_derivative(const at::Tensor& made, const std::vector<at::Tensor>& in
     torch::autograd::grad({made}, wanted, {at::ones_like(made)}, true, false, true);
     return false;
   } catch (const std::exception& caught) {
-    return std::string_view(caught.what()).find("is not implemented") != std::string_view::npos;
+    return libtorch_message(caught).find("is not implemented") != std::string::npos;
   }
 }
 

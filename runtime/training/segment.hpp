@@ -54,7 +54,7 @@ class segment_runner {
     std::int64_t version = 0;
   };
 
-  [[nodiscard]] expected<void> read_counters(running_statistics* statistics);
+  void read_counters(running_statistics* statistics);
   [[nodiscard]] expected<void> check_buffers() const;
 
   trained_part* part_;

@@ -1,5 +1,5 @@
-// Goal: what cannot be trained is an error that names the layer and what to do; what is tied within a stage is trained
-// as one weight. Method: small modules with one oddity each.
+// Goal: a layer that cannot be trained gives an error that names it and says what to do; layers that are tied within a
+// stage are trained as one weight. Method: small modules with one oddity each.
 #include <gmock/gmock.h>
 
 #include "tests/runtime/training/plain_loop.hpp"
@@ -54,6 +54,39 @@ TEST(training_errors, an_exception_names_the_layer) {
       "Throwing", [](const at::Tensor&) -> at::Tensor { throw std::runtime_error("not today"); })));
   EXPECT_EQ(found.where, "stage 0, layer 2 (Throwing)");
   EXPECT_THAT(found.cause, HasSubstr("forward failed: not today"));
+}
+
+TEST(training_errors, a_forward_pass_that_failed_is_not_counted) {
+  const auto is_failing = std::make_shared<bool>(true);
+  std::vector<layer_spec> layers = with_layer({"BatchNorm1d", [] { return torch::nn::BatchNorm1d(16); }});
+  layers.insert(layers.begin() + 3, layer_spec::function("Failing", [=](const at::Tensor& x) {
+                  if (*is_failing) throw std::runtime_error("once");
+                  return x;
+                }));
+  plain_pipeline trained = pipeline_of(layers, {}, {});
+  EXPECT_FALSE(trained.step(row_batches("odd", {4, 3}), 0.1));
+  *is_failing = false;
+  must(trained.step(row_batches("odd", {4, 3}), 0.1));
+  for (const named_tensor& each : trained.weights()) {
+    if (each.name == "2.num_batches_tracked") EXPECT_EQ(each.tensor.item<std::int64_t>(), 2);
+  }
+}
+
+TEST(training_errors, a_sparse_gradient_is_as_good_as_a_dense_one) {
+  const auto layers_with = [](bool is_sparse) {
+    std::vector<layer_spec> layers = gpt_layers(0, 1);
+    layers[0] = layer_spec("Embedding", [is_sparse] {
+      torch::nn::Embedding made(torch::nn::EmbeddingOptions(17, 16).sparse(is_sparse));
+      fill_by_formula(made, "0.");
+      return made;
+    });
+    return layers;
+  };
+  plain_pipeline sparse = pipeline_of(layers_with(true), {}, {});
+  plain_pipeline dense = pipeline_of(layers_with(false), {}, {});
+  EXPECT_EQ(get(sparse.step(token_batches("rows", {4}), 0.1)), get(dense.step(token_batches("rows", {4}), 0.1)));
+  for (std::size_t at = 0; at < dense.weights().size(); ++at)
+    EXPECT_TRUE(at::allclose(sparse.weights()[at].tensor, dense.weights()[at].tensor, 1e-6, 1e-8));
 }
 
 TEST(training_errors, a_backward_pass_that_fails_names_the_stage) {

@@ -1,5 +1,5 @@
 // Goal: the total of the sums over the total of the weights is the mean of PyTorch's function of the same name. Method:
-// LibTorch's own mean over the whole batch, against two uneven parts of it.
+// LibTorch's own mean over the whole batch, against two uneven parts.
 #include <gmock/gmock.h>
 #include <torch/csrc/autograd/autograd.h>
 
