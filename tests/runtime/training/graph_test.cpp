@@ -1,10 +1,13 @@
 // Goal: models from files are trained by their operators, wherever they are cut, with the gradients of LibTorch's
 // autograd. Method: the module itself, run by LibTorch, and small scripted modules with one oddity each.
+#include <set>
+
 #include <gmock/gmock.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "runtime/graph/bind_inputs.hpp"
 #include "runtime/training/graph_training_part.hpp"
+#include "tests/runtime/exported/exported_files.hpp"
 #include "tests/runtime/training/plain_loop.hpp"
 #include "tests/runtime/training/plain_pipeline.hpp"
 #include "tests/support/paths.hpp"
@@ -137,6 +140,74 @@ TEST(graph_training_part, tensors_that_pass_by_a_stage_have_their_gradient) {
   EXPECT_EQ(get(cut.step(row_batches("past", {3, 2}), 0.1)), loss);
   expect_equal(cut.weights(), whole.weights());
 }
+
+TEST(graph_training_part, dropout_draws_by_key_wherever_it_is_cut) {
+  const auto module = scripted(
+      "def forward(self, x):\n  y = torch.dropout(torch.matmul(x, self.first), 0.3, True)\n"
+      "  return torch.matmul(torch.dropout(torch.relu(y), 0.5, True), self.second)\n",
+      {{"first", formula_uniform("first", {12, 12})}, {"second", formula_uniform("second", {12, 5})}});
+  const auto graph = layers_of(get(make_model(module, "net.pt")), layer_unit::operators);
+  plain_pipeline whole(graph_stages_of(graph, {}, {.seed = 4}));
+  std::vector<double> losses;
+  for (int step = 0; step < 3; ++step) losses.push_back(get(whole.step(row_batches("same", {3, 2}), 0.1)));
+  EXPECT_NE(get(plain_pipeline(graph_stages_of(graph, {}, {.seed = 5})).step(row_batches("same", {3, 2}), 0.1)),
+            losses[0]);
+  for (const std::uint32_t interval : {0, 1, 2}) {
+    plain_pipeline cut(graph_stages_of(graph, {1, 3}, {.seed = 4, .recompute_interval = interval}));
+    for (const double loss : losses) EXPECT_EQ(get(cut.step(row_batches("same", {3, 2}), 0.1)), loss);
+    expect_equal(cut.weights(), whole.weights());
+  }
+}
+
+class exported_training : public ::testing::TestWithParam<const char*> {};
+
+/// A step along the gradient takes as much from the loss as the gradient says, to first order, and every cut has its
+/// bits.
+TEST_P(exported_training, descends_as_its_gradient_says) {
+  const model loaded = get(load_model(recorded_file(std::string(GetParam()) + ".pt2")));
+  operator_graph bound = loaded.graph();
+  bound.graph = bound.graph->copy();
+  std::set<std::string> names;
+  for (const graph_input& each : bound.inputs) names.insert(each.name);
+  bind_inputs(bound, names);
+  const auto graph = std::make_shared<const layered_graph>(std::move(bound), layer_unit::modules);
+  const auto calls = recorded_calls(GetParam());
+  const std::vector<plain_batch> batches = {
+      {calls.front().inputs.front(), at::zeros({calls.front().inputs.front().size(0)})}};
+  const training_body_options options{
+      .loss = {.kind = loss_kind::custom,
+               .function =
+                   [](const at::Tensor& outputs, const at::Tensor& labels) {
+                     return loss_terms{outputs.square().sum(), static_cast<double>(labels.size(0))};
+                   },
+               .names = {.output = graph->model().outputs.back()}}};
+  plain_pipeline whole(graph_stages_of(graph, {}, options));
+  must(whole.passes(batches));
+  step_vote vote;
+  must(whole.stages().front()->finish(0, {}, vote));
+  double norm = 0;
+  for (const double each : vote.squared_norms) norm += each;
+  const double before = whole.loss_sum();
+  const double rate = 0.002 * before / norm;
+  ASSERT_GT(norm, 0);
+  must(whole.apply(1, rate));
+  const state_dict weights = whole.weights();
+  must(whole.passes(batches));
+  EXPECT_NEAR((before - whole.loss_sum()) / (rate * norm), 1, 0.1);
+  for (std::size_t at = 1; at < graph->layers().size(); ++at) {
+    if (!graph->can_begin(at) || !make_graph_training_part(graph, 0, at) ||
+        !make_graph_training_part(graph, at, graph->layers().size()))
+      continue;
+    plain_pipeline cut(graph_stages_of(graph, {at}, options));
+    must(cut.passes(batches));
+    for (const auto& stage : cut.stages()) must(stage->finish(0, {}, vote));
+    must(cut.apply(1, rate));
+    expect_equal(cut.weights(), weights);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, exported_training,
+                         ::testing::Values("tied_mlp", "skip_cnn", "unet", "lstm", "branch", "loop"));
 
 }  // namespace
 }  // namespace troupe::testing
