@@ -41,7 +41,7 @@ void training_pipeline::build(node& each) {
   listener.on_scores = [this](const std::vector<score>& batch) { take_scores(batch); };
   listener.on_vote = [this](const step_vote& vote) { take_vote(vote); };
   listener.on_failure = [this](failure what) {
-    if (what.micro_batch && cancels_on_failure) cancel(what.micro_batch->call);
+    if (what.micro_batch) cancel(what.micro_batch->call);
     failures.push_back(std::move(what));
   };
   listener.on_finished = [&each] { each.has_finished = true; };
@@ -128,7 +128,7 @@ stage_command::open_call training_pipeline::open_of(call_number call, const node
   return made;
 }
 
-void training_pipeline::tell(stage_command_t command) {
+void training_pipeline::tell(const stage_command_t& command) {
   for (node& each : nodes_) each.told.push_back(command);
 }
 
@@ -150,8 +150,8 @@ void training_pipeline::take_scores(const std::vector<score>& batch) {
   for (const score& each : batch) {
     if (cancelled_.contains(each.id.call)) continue;
     const auto word_of = each.words.empty() ? std::nullopt : std::optional(each.words.front());
-    const auto [known, is_new] = scores_.try_emplace(each.id, word_of);
-    if (!is_new) EXPECT_EQ(known->second, word_of) << to_string(each.id) << " was computed again";
+    const auto known = scores_.try_emplace(each.id, word_of).first;
+    EXPECT_EQ(known->second, word_of) << to_string(each.id) << " was computed again";
   }
 }
 
@@ -171,7 +171,9 @@ bool training_pipeline::decide_if_complete() {
   const auto scored = std::ranges::count_if(scores_, [&](const auto& each) { return each.first.call == current_; });
   const auto& votes = votes_by_call_[current_];
   if (call.trains && votes.size() < nodes_.size()) return false;
-  if (call.trains) EXPECT_EQ(static_cast<std::uint64_t>(scored), call.micro_batches) << "scores come before the vote";
+  if (call.trains) {
+    EXPECT_EQ(static_cast<std::uint64_t>(scored), call.micro_batches) << "scores come before the vote";
+  }
   if (static_cast<std::uint64_t>(scored) < call.micro_batches) return false;
   if (call.trains) {
     for (const auto& [address, vote] : votes) {

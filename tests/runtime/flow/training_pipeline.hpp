@@ -14,7 +14,7 @@ namespace troupe::testing {
 struct training_setup {
   std::uint32_t stages = 1;
   std::uint32_t replicas = 1;
-  std::vector<planned_call> calls;
+  std::vector<planned_call> calls = {};
   std::uint64_t seed = 1;
   /// Of the edges between stages; nothing: as many as the stage may have live micro-batches.
   std::optional<std::uint32_t> slots = std::nullopt;
@@ -66,14 +66,12 @@ class training_pipeline {
   [[nodiscard]] bool has_all_slots_back() const;
   [[nodiscard]] const std::vector<step_vote>& votes() const noexcept { return votes_; }
 
-  std::vector<failure> failures;
   /// A failure cancels its call, as the director does.
-  bool cancels_on_failure = true;
+  std::vector<failure> failures;
 
  private:
   void build(node& each);
-  void tell(stage_command_t command);
-  void tell(node& to, stage_command::open_call command) { to.told.push_back(std::move(command)); }
+  void tell(const stage_command_t& command);
   void open_next();
   void take_scores(const std::vector<score>& batch);
   void take_vote(const step_vote& vote);
