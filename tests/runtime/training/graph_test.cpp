@@ -199,6 +199,7 @@ TEST_P(exported_training, descends_as_its_gradient_says) {
         !make_graph_training_part(graph, at, graph->layers().size()))
       continue;
     plain_pipeline cut(graph_stages_of(graph, {at}, options));
+    cut.send_bytes();
     must(cut.passes(batches));
     for (const auto& stage : cut.stages()) must(stage->finish(0, {}, vote));
     must(cut.apply(1, rate));

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include "runtime/tensor/tensor_codec.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/training/autograd_body.hpp"
 #include "runtime/training/layer_part.hpp"
@@ -21,6 +24,19 @@ inline constexpr optimizer_options adamw{.kind = optimizer_kind::adamw, .weight_
 template <class T>
 void must(expected<T> done) {
   if (!done) throw error_exception(done.error());
+}
+
+/// A payload as an edge between processes gives it: in memory that cannot be written, and is gone with its last tensor.
+inline payload_ptr through_bytes(const payload_ptr& given) {
+  if (given == nullptr) return given;
+  const tensor_codec codec;
+  const std::size_t bytes = codec.size_of(*given);
+  void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  codec.write(*given, {static_cast<std::byte*>(mapped), bytes});
+  mprotect(mapped, bytes, PROT_READ);
+  const std::shared_ptr<const void> owner(mapped, [bytes](void* memory) { munmap(memory, bytes); });
+  return get(codec.read({static_cast<const std::byte*>(mapped), bytes}, owner));
 }
 
 /// The samples of a micro-batch; undefined inputs are an empty part.
@@ -36,6 +52,9 @@ class plain_pipeline {
       : stages_(std::move(stages)), first_sample_(first_sample) {}
 
   [[nodiscard]] std::vector<std::unique_ptr<autograd_body>>& stages() { return stages_; }
+
+  /// Between stages there are edges between processes.
+  void send_bytes() { sends_bytes_ = true; }
 
   /// All forward passes, and then all backward passes. Gives the votes. `stride`: the index of the next micro-batch of
   /// this replica.
@@ -57,6 +76,7 @@ class plain_pipeline {
         activation made = given;
         if (auto done = stage->forward(given, made); !done) return done;
         given = made;
+        given.tensors = sent(given.tensors);
       }
       if (const auto loss = take_loss(given.tensors)) {
         loss_sum_ += loss->sum;
@@ -69,7 +89,7 @@ class plain_pipeline {
       for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
         auto back = (*stage)->backward(id, gradient);
         if (!back) return tl::make_unexpected(back.error());
-        gradient = *back;
+        gradient = sent(*back);
       }
     }
     return {};
@@ -123,7 +143,10 @@ class plain_pipeline {
   }
 
  private:
+  [[nodiscard]] payload_ptr sent(const payload_ptr& given) const { return sends_bytes_ ? through_bytes(given) : given; }
+
   std::vector<std::unique_ptr<autograd_body>> stages_;
+  bool sends_bytes_ = false;
   call_number call_ = 0;
   std::uint64_t first_sample_ = 0;
   std::uint64_t next_sample_ = first_sample_;
