@@ -27,8 +27,8 @@ namespace {
 /// One layer as code whose weights are inputs.
 struct layer_code {
   graph_part part;
-  std::optional<graph_code> code;
-  std::vector<std::size_t> weights;
+  std::optional<graph_code> code = std::nullopt;
+  std::vector<std::size_t> weights = {};
   bool is_checked = false;
 };
 

@@ -63,7 +63,6 @@ TEST(autograd_body, has_the_bits_of_a_plain_loop) {
 
 TEST(autograd_body, gives_the_mean_over_all_samples_for_uneven_micro_batches) {
   const auto batches = row_batches("uneven", {7, 7, 2, 1});
-  plain_batch one{.inputs = {}, .labels = {}};
   std::vector<at::Tensor> inputs;
   std::vector<at::Tensor> labels;
   for (const plain_batch& each : batches) {
@@ -89,7 +88,7 @@ TEST(autograd_body, leaves_inputs_alone_though_its_first_layer_writes) {
     const auto body = get(make_training_body(std::move(part), {}));
     const at::Tensor input = formula_uniform("input", {3, begin == 0 ? 12 : 16});
     const at::Tensor before = input.clone();
-    const activation given{.id = {0, 0}, .samples = {0, 3}, .tensors = make_tensors(input)};
+    const activation given{.id = {0, 0}, .samples = {0, 3}, .tensors = make_tensors(input), .labels = nullptr};
     activation made = given;
     ASSERT_TRUE(body->evaluate(given, made));
     ASSERT_TRUE(body->forward(given, made));
@@ -108,7 +107,7 @@ TEST(autograd_body, evaluates_between_steps_without_a_trace) {
   const at::Tensor input = formula_uniform("asked", {2, 3, 32, 32});
   for (int step = 0; step < 2; ++step) {
     const auto batches = picture_batches(3, 32, "asked" + std::to_string(step), {4, 4});
-    const activation given{.id = {9, 0}, .samples = {0, 2}, .tensors = make_tensors(input)};
+    const activation given{.id = {9, 0}, .samples = {0, 2}, .tensors = make_tensors(input), .labels = nullptr};
     activation made = given;
     ASSERT_TRUE(asked.stages().front()->evaluate(given, made));
     loop.take(asked.weights());

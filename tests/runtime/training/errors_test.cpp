@@ -68,7 +68,9 @@ TEST(training_errors, a_forward_pass_that_failed_is_not_counted) {
   *is_failing = false;
   must(trained.step(row_batches("odd", {4, 3}), 0.1));
   for (const named_tensor& each : trained.weights()) {
-    if (each.name == "2.num_batches_tracked") EXPECT_EQ(each.tensor.item<std::int64_t>(), 2);
+    if (each.name == "2.num_batches_tracked") {
+      EXPECT_EQ(each.tensor.item<std::int64_t>(), 2);
+    }
   }
 }
 

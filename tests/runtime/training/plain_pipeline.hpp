@@ -64,7 +64,10 @@ class plain_pipeline {
     std::uint64_t sample = next_sample_;
     for (std::size_t at = 0; at < batches.size(); ++at) {
       const auto rows = batches[at].inputs.defined() ? static_cast<std::uint64_t>(batches[at].inputs.size(0)) : 0;
-      activation given{.id = {call_, first + at * stride}, .samples = {sample, sample + rows}};
+      activation given{.id = {call_, first + at * stride},
+                       .samples = {sample, sample + rows},
+                       .tensors = nullptr,
+                       .labels = nullptr};
       sample += rows;
       if (rows > 0) {
         given.tensors = make_tensors(batches[at].inputs);

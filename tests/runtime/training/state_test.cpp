@@ -33,7 +33,9 @@ TEST(training_state, is_loaded_at_another_cut) {
   const state_dict weights = whole.weights();
   const state_dict moments = whole.moments();
   for (const named_tensor& each : weights) {
-    if (each.name == "1.num_batches_tracked") EXPECT_EQ(each.tensor.item<std::int64_t>(), 4);
+    if (each.name == "1.num_batches_tracked") {
+      EXPECT_EQ(each.tensor.item<std::int64_t>(), 4);
+    }
   }
   plain_pipeline cut = pipeline_of(resnet20_layers(), {2, 9}, {.optimizer = adamw});
   for (const auto& stage : cut.stages()) {
