@@ -127,7 +127,7 @@ bool fold_ledger::has_all(const call_state& call, std::uint32_t sink) {
 
 bool fold_ledger::is_folded(call_number call) const {
   const auto found = calls_.find(call);
-  if (found == calls_.end() || found->second.tally.cancelled) return false;
+  if (found == calls_.end() || found->second.may_end || found->second.tally.cancelled) return false;
   for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) {
     if (!has_all(found->second, sink)) return false;
   }
@@ -136,7 +136,7 @@ bool fold_ledger::is_folded(call_number call) const {
 
 void fold_ledger::commit(call_number call) {
   const auto found = calls_.find(call);
-  if (found == calls_.end() || found->second.tally.cancelled) return;
+  if (found == calls_.end() || found->second.may_end || found->second.tally.cancelled) return;
   TROUPE_CHECK(is_folded(call), "a step is decided when all its scores are folded");
   found->second.may_end = true;
   advance_all();

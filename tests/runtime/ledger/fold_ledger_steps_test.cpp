@@ -85,6 +85,20 @@ TEST(ledger_steps, a_step_that_an_earlier_run_began_is_done_from_its_first_micro
   EXPECT_EQ(ledger.take_ended()->samples, 30U);
 }
 
+TEST(ledger_steps, other_calls_wait_for_no_decision) {
+  fold_ledger ledger{{.sinks = 1, .window = 10}};
+  ledger.begin(0, {std::make_shared<recording_fold>()}, {}, call_end::when_committed);
+  ledger.begin(1, {std::make_shared<recording_fold>()});
+  ledger.close({1, 0});
+  EXPECT_FALSE(ledger.is_folded(1)) << "it has all, and ends behind the step";
+  ledger.commit(1);
+  ledger.close({0, 0});
+  EXPECT_FALSE(ledger.take_ended());
+  ledger.commit(0);
+  EXPECT_EQ(ledger.take_ended()->call, 0U);
+  EXPECT_EQ(ledger.take_ended()->call, 1U);
+}
+
 TEST(ledger_steps, an_empty_step_waits_for_its_commit_as_well) {
   fold_ledger ledger{{.sinks = 1, .window = 10}};
   ledger.begin(0, {std::make_shared<recording_fold>()}, {}, call_end::when_committed);
