@@ -46,8 +46,12 @@ void director_state::commit_again() {
 /// The loader may have named its first micro-batch before it heard of the newest decision. No stage waits for those of
 /// a step that is over.
 micro_batch_id director_state::behind_decisions(micro_batch_id from) const {
-  if (!options_.steps || !options_.steps->last_decision()) return from;
-  return std::max(from, micro_batch_id{options_.steps->last_decision()->decision.call + 1, 0});
+  if (!options_.steps) return from;
+  const auto& last = options_.steps->last_decision();
+  if (last) from = std::max(from, micro_batch_id{last->decision.call + 1, 0});
+  // A step without micro-batches is done again as well, and the loader has none to name.
+  if (const auto step = options_.steps->first_undecided()) from = std::min(from, micro_batch_id{*step, 0});
+  return from;
 }
 
 std::optional<step_record> director_state::record_of(call_number number) const {

@@ -103,6 +103,10 @@ expected<void> step_ledger::write(const step_record& made) {
   return journal_->append(made);
 }
 
+std::optional<call_number> step_ledger::first_undecided() const {
+  return undecided_.empty() ? std::nullopt : std::optional(undecided_.begin()->first);
+}
+
 void step_ledger::cancel(call_number call) {
   undecided_.erase(call);
 }

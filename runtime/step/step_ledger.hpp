@@ -67,6 +67,8 @@ class step_ledger {
   /// The call is not decided any more. No effect on one that was: its decision stands.
   void cancel(call_number call);
 
+  /// The step that is to be decided next, among those that have begun.
+  [[nodiscard]] std::optional<call_number> first_undecided() const;
   /// Is told again to a stage that starts, and to all when an epoch begins. No stage lacks an older one, because it
   /// votes only when it has carried out the one before.
   [[nodiscard]] const std::optional<step_record>& last_decision() const noexcept { return last_; }

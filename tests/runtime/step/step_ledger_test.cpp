@@ -120,9 +120,12 @@ TEST_F(ledger_of_steps, counts_steps_without_those_that_were_cancelled_and_calls
   steps.begin(2);
   steps.begin(5);
   vote_all(0);
+  EXPECT_EQ(steps.first_undecided(), 0U);
   EXPECT_EQ(get(steps.decide(0))->decision.step, 0U);
+  EXPECT_EQ(steps.first_undecided(), 2U);
   vote(2, {0, 0});
   steps.cancel(2);
+  EXPECT_EQ(steps.first_undecided(), 5U);
   EXPECT_EQ(vote(2, {0, 1}), verdict::stale);
   vote_all(5);
   const auto made = get(steps.decide(5));
