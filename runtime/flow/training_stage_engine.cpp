@@ -64,6 +64,14 @@ step_result training_stage_engine::evaluate_next() {
 
 step_result training_stage_engine::forward_next() {
   if (take_head_of(front_->number)) {
+    // A replica gets every replicas-th id of a step. An edge that brings one twice must not have its gradient added
+    // twice. If one is missing, the new edges of another epoch will bring it.
+    const std::uint64_t awaited = progress_.forwards() * options_.replicas + options_.address.replica;
+    if (head_->id.index > awaited) return rest();
+    if (head_->id.index < awaited) {
+      drop_head();
+      return step_result::progressed;
+    }
     taken_micro_batch& next = live_at(progress_.forwards());
     progress_.forward_begun();
     move_in(next);
@@ -108,11 +116,13 @@ void training_stage_engine::fill_head() {
   }
 }
 
-/// The next gradient of the front call. Those of a call before it are left over from a cancellation or a decision.
+/// The next gradient of the front call. Those of a call before it are left over from a cancellation or a decision; one
+/// that was used before came twice.
 std::optional<activation> training_stage_engine::take_gradient() {
+  const micro_batch_id awaited = live_at(progress_.backwards()).input.id;
   for (;;) {
     std::optional<activation> next = gradients_in_->try_receive();
-    if (!next || next->id.call >= front_->number) return next;
+    if (!next || next->id >= awaited) return next;
     next.reset();
     gradients_in_->release();
   }
