@@ -60,7 +60,7 @@ driver_life::driver_life(const world_parts& parts)
               .seen = parts.seen,
               .random = parts.random,
               .network = network_.emplace(wires_of(parts.what), parts.clock.now, later_, parts.seen, parts.random),
-              .wiring = wiring_of(parts.what.graph),
+              .wiring = wiring_of(parts.what.graph, parts.what.trains),
               .loader_page = nullptr,
               .silence = limits::worker_silence_timeout,
               .armed = parts.armed,
@@ -92,9 +92,11 @@ void driver_life::set_up() {
   setup_->edges = network_->of(own_process_);
   setup_->local_pages.emplace(loader_at, std::move(*page));
   const auto no_body = [](stage_address) -> expected<std::shared_ptr<stage_body>> { return nullptr; };
-  auto made = assemble(
-      wiring_plan(around_.wiring), std::make_shared<no_edges>(), no_body,
-      {.depths = depths, .is_elsewhere = [](stage_address) { return true; }, .page_of = setup_->page_finder()});
+  auto made = assemble(wiring_plan(around_.wiring), std::make_shared<no_edges>(), no_body,
+                       {.depths = depths,
+                        .step_micro_batches = parts_.what.trains ? *std::ranges::max_element(parts_.what.calls) : 0,
+                        .is_elsewhere = [](stage_address) { return true; },
+                        .page_of = setup_->page_finder()});
   TROUPE_CHECK(made, "only a loader is assembled here");
   engines_ = std::make_shared<assembly>(std::move(*made));
   parts_.left.watch(leftover::engine, engines_->loader);
@@ -119,6 +121,7 @@ void driver_life::direct() {
                            engines_, own_engines_, setup_, registry_,
                            [pool = pool_](stage_address) -> expected<worker_pool_actor> { return pool; }),
                        .reports = std::make_shared<report_box>(),
+                       .steps = steps_of_training(),
                        .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
                                                                 setup_->asked.timeout + limits::control_request_margin),
                        .restarts = restarts_of(parts_.what.broken),
@@ -147,6 +150,8 @@ void driver_life::submit(std::vector<folds_of_call> folds, std::vector<call_star
     ticket.folds = std::move(folds[call]);
     ticket.start = starts[call];
     ticket.score_words.assign(ticket.folds.size(), 1);
+    ticket.trains = is_step(parts_.what, call);
+    if (ticket.trains) ticket.in_workers.content = score_content::step_loss;
     outcomes_.push_back(ticket.done.get_future());
     is_answered_.push_back(false);
     parts_.seen.note({.at_ns = around_.now.count(), .what = happening::submitted, .call = call});

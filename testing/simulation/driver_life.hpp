@@ -9,6 +9,7 @@
 #include "actors/workers/worker_pool.hpp"
 #include "actors/workers/worker_setup.hpp"
 #include "runtime/os/clock.hpp"
+#include "runtime/step/step_ledger.hpp"
 #include "runtime/telemetry/lost_work_watch.hpp"
 #include "testing/simulation/simulated_host.hpp"
 
@@ -76,6 +77,8 @@ class driver_life {
     std::size_t position = 0;
   };
 
+  /// With the weights as they are at first; null where the plan does not train.
+  [[nodiscard]] std::shared_ptr<step_ledger> steps_of_training();
   void set_up();
   void direct();
   void meet(const caf::actor& child);

@@ -58,12 +58,13 @@ stage_graph stated(const graph_plan& what) {
   return made;
 }
 
-wiring_plan wiring_of(const graph_plan& what) {
+wiring_plan wiring_of(const graph_plan& what, bool trains) {
   auto made = expand(stated(what));
   TROUPE_CHECK(made, "plans have valid graphs");
   for (std::uint32_t at = 0; at < what.nodes.size(); ++at) {
     TROUPE_CHECK(made->nodes[at].name == name_of_node(what, at), "the order of a plan is the order of the wiring");
   }
+  if (trains) TROUPE_CHECK(make_trainable(*made), "plans that train are chains");
   return std::move(*made);
 }
 

@@ -9,6 +9,6 @@ namespace troupe::simulation {
 [[nodiscard]] stage_graph stated(const graph_plan& what);
 
 /// The product's wiring of the graph, which is valid.
-[[nodiscard]] wiring_plan wiring_of(const graph_plan& what);
+[[nodiscard]] wiring_plan wiring_of(const graph_plan& what, bool trains = false);
 
 }  // namespace troupe::simulation

@@ -22,22 +22,23 @@ enum class leftover : std::uint8_t {
 inline constexpr std::size_t leftovers = 7;
 
 enum class happening : std::uint8_t {
-  driver_started,   ///< value: micro-batches that its journal gave back; other: greatest window of the loader
-  driver_died,      ///< value: 1 if the machine died with it
-  left,             ///< index: a leftover; value: how many
-  driver_ended,     ///< value: actors left
-  submitted,        ///< call
-  answered,         ///< call; value: error code, 0 for none; other: micro-batches folded; index: samples
-  labelled,         ///< call; value: 1 if its result is called partial; other: micro-batches called lost
-  given_up,         ///< call: the user cancelled it; value: error code of his reason
-  cut,              ///< the user wants no more than the work under way
-  named,            ///< call, index: the micro-batch that the answer's error names
-  blamed,           ///< call; value: hash of the answer's error; worker: whose end it tells, 0 for none
-  recovered,        ///< call, index, value: a state read back from the journal; stage: the sink
-  folded,           ///< call, index, value, other: samples; incarnation of the sender; stage: the sink
-  acknowledged,     ///< call: the result was given out, as all states are on the disk
-  journal_hurt,     ///< one of its bits was changed
-  disk_filled,      ///< nothing more can be written
+  driver_started,  ///< value: micro-batches that its journal gave back; other: greatest window of the loader
+  driver_died,     ///< value: 1 if the machine died with it
+  left,            ///< index: a leftover; value: how many
+  driver_ended,    ///< value: actors left
+  submitted,       ///< call
+  answered,        ///< call; value: error code, 0 for none; other: micro-batches folded; index: samples
+  labelled,        ///< call; value: 1 if its result is called partial; other: micro-batches called lost
+  given_up,        ///< call: the user cancelled it; value: error code of his reason
+  cut,             ///< the user wants no more than the work under way
+  named,           ///< call, index: the micro-batch that the answer's error names
+  blamed,          ///< call; value: hash of the answer's error; worker: whose end it tells, 0 for none
+  recovered,       ///< call, index, value: a state read back from the journal; stage: the sink
+  folded,          ///< call, index, value, other: samples; incarnation of the sender; stage: the sink
+  decided,       ///< call, a step; index: its number; value, other: bits of factor and rate; stage: 1 if it is applied
+  acknowledged,  ///< call: the result was given out, as all states are on the disk
+  journal_hurt,  ///< one of its bits was changed
+  disk_filled,   ///< nothing more can be written
   journal_refused,  ///< it was found damaged, and another one begun
   worker_started,   ///< worker
   worker_ended,     ///< worker; value: exit_cause; stage, replica, incarnation if it had become one; other: 1 if it

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "testing/simulation/judged_training.hpp"
 #include "testing/simulation/judged_workers.hpp"
 #include "testing/simulation/plain_evaluation.hpp"
 
@@ -40,6 +42,9 @@ class run_check {
     for (const event& each : seen) {
       if (each.what == happening::answered && each.value == 0) end_well_.insert({each.driver, each.call});
     }
+    if (!what.trains) return;
+    training_.emplace(what, seen);
+    plain_.use_weights([this](std::uint32_t node, std::uint64_t call) { return training_->weights_in(node, call); });
   }
 
   void hear(const event& each) {
@@ -77,6 +82,8 @@ class run_check {
         return recover(each);
       case happening::folded:
         return fold(each);
+      case happening::decided:
+        return training_->decide(each, call_at(each.call).through());
       case happening::acknowledged:
         acknowledged_.insert(each.call);
         return;
@@ -212,6 +219,7 @@ class run_check {
   /// Of a call without an error.
   void check_end(const event& each, const call_seen& call) {
     if (cause_) broken("first-cause", "call {} ended well after the run had failed", each.call);
+    if (training_) training_->end_well(each.call);
     const std::uint64_t count = plan_.calls.at(each.call);
     const std::uint64_t wanted = is_cut_ ? std::min(call.sent, count) : count;
     if (call.through() >= wanted) return;
@@ -336,6 +344,8 @@ class run_check {
   const plan& plan_;
   const std::string thrown_;
   plain_evaluation plain_;
+  /// Where the plan trains.
+  std::optional<judged_training> training_;
   judged_workers workers_{plain_};
   std::map<std::uint64_t, call_seen> calls_;
   std::map<std::uint64_t, micro_batch> named_;

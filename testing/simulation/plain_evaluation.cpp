@@ -10,13 +10,6 @@ namespace {
 constexpr std::size_t rows_max = 3;
 using row_values = std::array<std::optional<std::uint64_t>, rows_max>;
 
-std::uint64_t stirred(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15ULL + b + 0x7f4a7c15;
-  x ^= x >> 31u;
-  x *= 0xbf58476d1ce4e5b9ULL;
-  return x ^ (x >> 29u);
-}
-
 row_values source_rows(std::uint64_t call, std::uint64_t index) {
   row_values made;
   for (std::uint64_t row = 0; row < 1 + index % 3; ++row) {
@@ -38,12 +31,12 @@ plain_evaluation::part sum_of(const row_values& rows, std::uint64_t index) {
 }
 
 /// What the node makes of a row that none of its inputs has: nothing.
-std::optional<std::uint64_t> stirred_inputs(const std::vector<const row_values*>& inputs, std::uint32_t node,
+std::optional<std::uint64_t> stirred_inputs(const std::vector<const row_values*>& inputs, std::uint64_t weights,
                                             std::size_t row) {
   std::optional<std::uint64_t> inside;
   for (std::size_t port = 0; port < inputs.size(); ++port) {
     const std::optional<std::uint64_t>& given = (*inputs[port])[row];
-    if (given) inside = stirred(inside.value_or(node + 1), stirred(*given, port));
+    if (given) inside = stirred(inside.value_or(weights), stirred(*given, port));
   }
   return inside;
 }
@@ -63,6 +56,13 @@ void run_code(const plain_evaluation::code& what, micro_batch_id id, row_values&
 }
 
 }  // namespace
+
+std::uint64_t stirred(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = a * 0x9e3779b97f4a7c15ULL + b + 0x7f4a7c15;
+  x ^= x >> 31u;
+  x *= 0xbf58476d1ce4e5b9ULL;
+  return x ^ (x >> 29u);
+}
 
 plain_evaluation::plain_evaluation(graph_plan graph, std::vector<std::uint64_t> calls)
     : graph_(std::move(graph)), calls_(std::move(calls)) {
@@ -105,8 +105,9 @@ plain_evaluation::parts plain_evaluation::evaluate_nodes(micro_batch_id id, std:
     const node_plan& node = graph_.nodes[number];
     std::vector<const row_values*> inputs;
     for (const outlet& each : node.inputs) inputs.push_back(&at(each));
+    const std::uint64_t weights = weights_(number, id.call);
     row_values inside;
-    for (std::size_t row = 0; row < rows_max; ++row) inside[row] = stirred_inputs(inputs, number, row);
+    for (std::size_t row = 0; row < rows_max; ++row) inside[row] = stirred_inputs(inputs, weights, row);
     if (code_[number]) run_code(code_[number], id, inside);
     std::vector<row_values> out(node.outputs);
     part whole;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,6 +10,9 @@
 #include "testing/simulation/graph.hpp"
 
 namespace troupe::simulation {
+
+/// One number that depends on both.
+[[nodiscard]] std::uint64_t stirred(std::uint64_t a, std::uint64_t b);
 
 /// What must come out of a graph: a plain loop over its nodes, which shares no code with what it judges. A micro-batch
 /// has 1 to 3 samples, and every sample is a number:
@@ -43,6 +47,9 @@ class plain_evaluation {
   [[nodiscard]] std::uint64_t samples_before(std::uint64_t call, std::uint64_t end);
   /// The node whose output the sink scores.
   [[nodiscard]] std::uint32_t node_of(std::uint32_t sink) const { return graph_.sinks.at(sink).node; }
+  /// What a node stirs the rows of a call into, in place of its number plus one.
+  using weights_function = std::function<std::uint64_t(std::uint32_t node, std::uint64_t call)>;
+  void use_weights(weights_function weights) { weights_ = std::move(weights); }
   [[nodiscard]] std::size_t sinks() const noexcept { return graph_.sinks.size(); }
 
  private:
@@ -58,6 +65,7 @@ class plain_evaluation {
   const graph_plan graph_;
   const std::vector<std::uint64_t> calls_;
   std::vector<code> code_;
+  weights_function weights_ = [](std::uint32_t node, std::uint64_t) { return node + std::uint64_t{1}; };
   bool has_code_ = false;
   micro_batch_id next_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, parts> known_;

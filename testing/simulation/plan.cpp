@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "messages/codec/message_kind.hpp"
 
 namespace troupe::simulation {
 namespace {
@@ -73,6 +76,31 @@ class drawing {
     if (one_in(2)) made.micro_batch_bytes = (std::uint64_t{512} << 20u) / (1 + below(31));
     for (node_plan& each : made.graph.nodes) {
       if (one_in(4)) each.slowness = 2 + static_cast<std::uint32_t>(below(10));
+    }
+  }
+
+  void draw_training_shape(plan& made) {
+    made.stages = 1 + static_cast<std::uint32_t>(below(4));
+    made.replicas = 1u << below(3);
+    made.slots_from_loader = 1 + static_cast<std::uint32_t>(below(6));
+    made.slots_between = 1 + static_cast<std::uint32_t>(below(8));
+    made.calls.clear();
+    const std::uint64_t calls = 3 * (1 + below(3));
+    while (made.calls.size() < calls) made.calls.push_back(below(13));
+    if (one_in(4)) {
+      made.faults.push_back(
+          {.kind = fault_kind::give_up, .at_us = static_cast<std::int64_t>(below(300'000)), .call = below(calls)});
+    }
+  }
+
+  /// The first vote or decision of a replica, or several of them.
+  void draw_lost_decisions(plan& made) {
+    if (!one_in(3)) return;
+    constexpr std::array kinds = {message_kind::step_vote, message_kind::step_decision};
+    for (std::uint64_t left = 1 + below(3); left > 0; --left) {
+      fault one{.kind = fault_kind::lose_message, .index = static_cast<std::uint64_t>(kinds[below(kinds.size())])};
+      place(one, made);
+      made.faults.push_back(one);
     }
   }
 
@@ -229,6 +257,23 @@ plan draw_plan(std::uint64_t seed) {
   return made;
 }
 
+plan draw_training_plan(std::uint64_t seed) {
+  plan made{.seed = seed, .trains = true};
+  drawing from(seed);
+  from.draw_training_shape(made);
+  from.draw_rest(made);
+  from.draw_faults(made);
+  from.draw_lost_decisions(made);
+  draw_of_processes(made);
+  // A gradient that comes behind the next one ends its step with an error, as nothing can make them wait.
+  std::vector<std::size_t> of_activations(std::size_t{made.stages} * made.replicas);
+  std::iota(of_activations.begin(), of_activations.end(), std::size_t{0});
+  for (fault& each : made.faults) {
+    if (each.kind == fault_kind::reorder_frame) each.channels = of_activations;
+  }
+  return made;
+}
+
 plan draw_standard_plan(std::uint64_t seed) {
   plan made{.seed = seed, .stages = 3, .replicas = 2, .slots_from_loader = 4, .slots_between = 4, .calls = {20}};
   drawing from(seed);
@@ -289,9 +334,9 @@ std::string describe(const plan& what) {
                                           : fmt::format("{} stages x {} replicas, pipe buffers {}", what.stages,
                                                         what.replicas, what.pipe_buffers);
   std::string text =
-      fmt::format("seed {}: {}, slots {} and {}, forward {} us{}{}{}, calls of", what.seed, size,
+      fmt::format("seed {}: {}, slots {} and {}, forward {} us{}{}{}{}, calls of", what.seed, size,
                   what.slots_from_loader, what.slots_between, what.forward_us, what.is_rereadable ? ", read again" : "",
-                  edges_text(what), what.has_journal ? ", journal" : "");
+                  edges_text(what), what.has_journal ? ", journal" : "", what.trains ? ", trains" : "");
   for (const std::uint64_t count : what.calls) text += fmt::format(" {}", count);
   for (std::size_t call = 0; call < what.folded_before.size(); ++call) {
     if (!what.folded_before[call].empty()) {

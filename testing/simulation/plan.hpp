@@ -128,6 +128,8 @@ struct plan {
   bool hands_over_edges = false;
   /// One call, whose states go to a journal.
   bool has_journal = false;
+  /// A chain that trains: is_step() says which calls are steps.
+  bool trains = false;
   /// A forward takes so long on average.
   std::int64_t forward_us = 100;
   std::vector<fault> faults = {};
@@ -138,12 +140,20 @@ struct plan {
   std::optional<leftover> kept = std::nullopt;
 };
 
+/// Of a plan that trains, every third call is an evaluation.
+[[nodiscard]] inline bool is_step(const plan& what, std::uint64_t call) noexcept {
+  return what.trains && call % 3 != 2;
+}
+
 /// The same with its graph, where it has none.
 [[nodiscard]] plan with_graph(plan what);
 
 /// A plan from all that there is. Even seeds: chains of 1 to 5 stages with 1 to 3 replicas; odd ones: graphs
 /// (draw_graph).
 [[nodiscard]] plan draw_plan(std::uint64_t seed);
+/// A chain of 1 to 4 stages in 1, 2 or 4 replicas that trains: 2 to 6 steps and an evaluation after every second one,
+/// with faults.
+[[nodiscard]] plan draw_training_plan(std::uint64_t seed);
 /// The same size for all seeds, to measure: 3 stages, 2 replicas, 20 micro-batches, with faults.
 [[nodiscard]] plan draw_standard_plan(std::uint64_t seed);
 /// A large one: 50 stages, 20 replicas, with faults.

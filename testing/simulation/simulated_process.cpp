@@ -90,7 +90,8 @@ worker_description simulated_process::describe_run() {
           .codec = std::make_shared<hash_codec>(),
           .trace = around_.what.faults.empty() ? &around_.trace.clock : nullptr,
           .make_body = [this](const worker_assignment& to, const assigned_memory&) -> expected<engine_body> {
-            return make_hash_body(*this, around_.what, to.address.stage);
+            if (!around_.what.trains) return make_hash_body(*this, around_.what, to.address.stage);
+            return make_hash_training_body(*this, around_.weights.at(to.address), to.address, around_.what.stages);
           },
           .make_scorer = [](std::uint32_t, const scoring&) -> expected<std::shared_ptr<scorer>> {
             return std::make_shared<hash_scorer>();

@@ -19,6 +19,7 @@
 #include "runtime/process/worker_host.hpp"
 #include "runtime/trace/trace_recorder.hpp"
 #include "testing/simulation/hash_body.hpp"
+#include "testing/simulation/hash_training.hpp"
 #include "testing/simulation/left_behind.hpp"
 #include "testing/simulation/plan.hpp"
 #include "testing/simulation/stepped_engines.hpp"
@@ -65,6 +66,8 @@ struct worker_surroundings {
   std::vector<fault>& armed;
   left_behind& left;
   run_trace& trace;
+  /// Where the plan trains.
+  weights_by_stage weights = {};
 
   [[nodiscard]] caf::scheduler::test_coordinator& scheduler() const {
     return static_cast<caf::scheduler::test_coordinator&>(system.scheduler());
