@@ -89,6 +89,7 @@ finished_sums finish_blocks(const parameter_layout& layout, const std::vector<pa
     if (!done[index].is_finite && !made.not_finite) made.not_finite = blocks[index].parameter;
   }
   std::vector<std::uint64_t> hashes;
+  hashes.reserve(done.size());
   for (const finished_block& each : done) hashes.push_back(each.hash);
   made.state_hash = state_hash(std::as_bytes(std::span(hashes)));
   return made;

@@ -22,6 +22,7 @@ at::Tensor view_of(const stored_tensor& tensor, std::byte* section) {
 
 std::vector<at::Tensor> views_of(const std::vector<stored_tensor>& tensors, std::byte* section) {
   std::vector<at::Tensor> views;
+  views.reserve(tensors.size());
   for (const stored_tensor& each : tensors) views.push_back(view_of(each, section));
   return views;
 }

@@ -108,6 +108,7 @@ expected<learning_rate> learning_rate::make(double base, const std::string& text
   const auto form = std::ranges::find(schedules, parts[0], &schedule_form::name);
   if (form == schedules.end()) {
     std::vector<std::string> names;
+    names.reserve(schedules.size());
     for (const schedule_form& each : schedules) names.emplace_back(each.name);
     return fail(error_code::unknown_name, place_of(text), "unknown schedule", suggest_fix(parts[0], names));
   }

@@ -151,7 +151,8 @@ std::vector<step_vote> finish_both(std::vector<std::unique_ptr<trained_parameter
 
 std::vector<std::unique_ptr<trained_parameters>> two_replicas() {
   std::vector<std::unique_ptr<trained_parameters>> replicas;
-  for (int each = 0; each < 2; ++each) replicas.push_back(made());
+  replicas.push_back(made());
+  replicas.push_back(made());
   return replicas;
 }
 

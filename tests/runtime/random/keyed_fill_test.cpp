@@ -47,6 +47,7 @@ TEST(keyed_fill, uniform_numbers) {
   EXPECT_GE(*std::ranges::min_element(values), -1);
   EXPECT_LT(*std::ranges::max_element(values), 3);
   std::vector<double> shares;
+  shares.reserve(many);
   for (const float each : values) shares.push_back((each + 1) / 4);
   EXPECT_LT(std::abs(unevenness(shares)), 4);
 }
@@ -59,6 +60,7 @@ TEST(keyed_fill, normal_numbers) {
   EXPECT_NEAR(found.variance, 0.25, 5 * 0.25 * std::sqrt(2.0 / many));
   EXPECT_NEAR(found.fourth, 3, 5 * std::sqrt(24.0 / many));
   std::vector<double> shares;
+  shares.reserve(many);
   for (const float each : values) shares.push_back(std::erfc(-(each - 2) / 0.5 / std::sqrt(2)) / 2);
   EXPECT_LT(std::abs(unevenness(shares)), 4);
   double product = 0;
@@ -73,11 +75,12 @@ TEST(keyed_fill, normal_numbers_are_those_of_the_libraries_functions) {
   const keyed_numbers draw(key);
   for (std::uint32_t index = 0; index < values.size() / 4; ++index) {
     const auto bits = draw.block(index);
+    const std::size_t at = std::size_t{4} * index;
     for (const std::size_t pair : {0, 2}) {
       const double radius = std::sqrt(-2 * std::log((bits[pair] + 1.0) * 0x1.0p-32));
       const double angle = 2 * 3.14159265358979323846 * bits[pair + 1] * 0x1.0p-32;
-      EXPECT_NEAR(values[4 * index + pair], radius * std::cos(angle), 5e-7);
-      EXPECT_NEAR(values[4 * index + pair + 1], radius * std::sin(angle), 5e-7);
+      EXPECT_NEAR(values[at + pair], radius * std::cos(angle), 5e-7);
+      EXPECT_NEAR(values[at + pair + 1], radius * std::sin(angle), 5e-7);
     }
   }
 }

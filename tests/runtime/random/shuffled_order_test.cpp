@@ -61,6 +61,7 @@ TEST(shuffled_order, all_orders_of_few_samples_are_equally_likely) {
     for (std::uint64_t epoch = 0; epoch < draws; ++epoch) ++found[all_of(shuffled_order(50, epoch, count), count)];
     ASSERT_EQ(found.size(), orders);
     std::vector<double> counts;
+    counts.reserve(orders);
     for (const auto& [order, times] : found) counts.push_back(times);
     EXPECT_LT(std::abs(testing::chi_square_deviation(counts, 400)), 4) << count << " samples";
   }
