@@ -38,6 +38,7 @@ at::Tensor apart_from(const at::Tensor& made, const std::vector<at::Tensor>& rec
 /// The gradients of the outputs: of those that are of a floating type, in their order.
 std::vector<at::Tensor> spread(const std::vector<at::Tensor>& gradients, const std::vector<at::Tensor>& outputs) {
   std::vector<at::Tensor> made;
+  made.reserve(outputs.size());
   std::size_t next = 0;
   for (const at::Tensor& each : outputs)
     made.push_back(each.is_floating_point() && next < gradients.size() ? gradients[next++] : at::Tensor());

@@ -146,7 +146,7 @@ expected<void> check_shared(const layered_graph& graph, std::size_t begin, std::
 
 }  // namespace
 
-expected<std::unique_ptr<trained_part>> make_graph_training_part(layered_graph_ptr graph, std::size_t begin,
+expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_graph_ptr& graph, std::size_t begin,
                                                                  std::size_t end) {
   const operator_graph& model = graph->model();
   TROUPE_CHECK(begin < end && end <= graph->layers().size(), "a stage has at least one layer");

@@ -16,7 +16,7 @@ namespace troupe {
 /// warnings(): the model was exported in evaluation mode, so that its statistics are frozen and its dropouts do
 /// nothing. E0504: the model has a state of its own, or no weights that are trained; a weight is used in another stage
 /// as well.
-expected<std::unique_ptr<trained_part>> make_graph_training_part(layered_graph_ptr graph, std::size_t begin,
+expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_graph_ptr& graph, std::size_t begin,
                                                                  std::size_t end);
 
 }  // namespace troupe

@@ -177,6 +177,7 @@ std::string_view name_of(loss_kind kind) {
 
 std::vector<std::string> loss_names() {
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const auto& each : kinds) names.emplace_back(each.second);
   return names;
 }
