@@ -1,5 +1,7 @@
 // Goal: a step of training has the bits of a plain loop over LibTorch, wherever the layers are cut and whatever is
 // evaluated between the steps. Method: the loops are written out here, with modules of LibTorch and its autograd alone.
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -125,6 +127,22 @@ TEST(autograd_body, begins_a_step_anew_with_equal_bits) {
   for (const auto& stage : again.stages()) stage->drop();
   EXPECT_EQ(get(again.step(batches, 1e-3)), get(alone.step(batches, 1e-3)));
   expect_equal(again.weights(), alone.weights());
+}
+
+TEST(autograd_body, stages_in_several_threads_do_not_see_each_other) {
+  const auto train = [](plain_pipeline& trained) {
+    trained.stages().front()->on_start();
+    for (int step = 0; step < 20; ++step) must(trained.step(token_batches("threads", {4, 3}), 0.1));
+  };
+  std::vector<plain_pipeline> pipelines;
+  for (int each = 0; each < 4; ++each) pipelines.push_back(pipeline_of(gpt_layers(0.2), {}, {.seed = 3}));
+  train(pipelines.front());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t each = 1; each < pipelines.size(); ++each)
+      threads.emplace_back([&, each] { train(pipelines[each]); });
+  }
+  for (const plain_pipeline& each : pipelines) expect_equal(each.weights(), pipelines.front().weights());
 }
 
 TEST(autograd_body, lets_go_of_each_micro_batch_after_its_backward_pass) {
