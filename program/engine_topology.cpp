@@ -21,7 +21,8 @@ topology topology_of(model_source model, const pipeline_engine_options& options)
                  .cuda_graphs = options.cuda_graphs,
                  .allow_effects = options.allow_effects,
                  .allow_random = options.allow_random,
-                 .training = options.training})
+                 .training = options.training,
+                 .training_from = options.training_from})
       .sink("metrics", options.metrics, options.score);
   for (const eval_sink& each : options.sinks) made.sink(each.name, each.metrics, each.options);
   return made;

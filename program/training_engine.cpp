@@ -4,7 +4,6 @@
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
 #include "program/run/fault_blame.hpp"
-#include "program/run/trained_state.hpp"
 #include "program/training_engine_state.hpp"
 #include "runtime/data/step_source.hpp"
 #include "runtime/step/step_losses.hpp"
@@ -67,6 +66,7 @@ expected<std::unique_ptr<training_engine>> training_engine::create(const pipelin
   options.pipeline.num_micro_batches = training->num_micro_batches;
   auto state = std::make_unique<impl>();
   state->training = training;
+  state->layers = module.layers.size();
   state->engine = TROUPE_TRY(pipeline_engine::create(module, std::move(options.pipeline)));
   return std::unique_ptr<training_engine>(new training_engine(std::move(state)));
 }
@@ -94,11 +94,6 @@ double training_engine::get_lr() const {
 }
 expected<std::vector<trace_event>> training_engine::finish() {
   return impl_->engine->finish();
-}
-
-expected<state_dict> training_engine::module_state_dict() {
-  const pipeline_engine::impl& pipeline = *impl_->engine->impl_;
-  return trained_weights(pipeline.checked, pipeline.stages, impl_->decided);
 }
 
 expected<train_output> training_engine::train_batch(data_iterator data) {

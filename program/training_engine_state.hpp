@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "actors/call_ticket.hpp"
+#include "program/run/trained_state.hpp"
 #include <troupe/training_engine.hpp>
 
 namespace troupe {
@@ -16,6 +17,8 @@ struct training_engine::impl {
   std::shared_ptr<const training_options> training;
   /// What runs the stages, and evaluates between steps.
   std::unique_ptr<pipeline_engine> engine;
+  /// The model's.
+  std::size_t layers = 0;
   /// Carried out.
   std::uint64_t steps = 0;
   /// The call of the last decision.
@@ -23,6 +26,10 @@ struct training_engine::impl {
 
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<step_source>& source,
                                             const std::shared_ptr<step_losses>& losses) const;
+  /// What the stages have, behind the last decision.
+  [[nodiscard]] expected<training_snapshot> snapshot() const;
+  /// Starts the stages again, with this state.
+  [[nodiscard]] expected<void> begin_with(std::shared_ptr<const training_snapshot> given);
   /// Until the step is decided.
   [[nodiscard]] expected<call_outcome> run(const std::shared_ptr<step_source>& source,
                                            const std::shared_ptr<step_losses>& losses);

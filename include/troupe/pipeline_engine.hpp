@@ -60,8 +60,9 @@ struct pipeline_engine_options {
   /// that output. Empty: the only one; E0603 where there are several.
   sink_options score = {};
   std::vector<eval_sink> sinks = {};
-  /// The model is trained; training_engine alone sets it.
+  /// The model is trained, as cut_options has it; training_engine alone sets both.
   std::shared_ptr<const training_options> training = nullptr;
+  std::shared_ptr<const training_snapshot> training_from = nullptr;
 };
 
 /// What a DeepSpeed configuration says to a pipeline_engine; docs/config.md has its keys and the rule of the batch.

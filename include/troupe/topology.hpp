@@ -53,6 +53,8 @@ class stage_recipe {
   bool is_one_object_ = false;
 };
 
+struct training_snapshot;
+
 struct stage_options {
   std::uint32_t replicas = 1;
   /// Credits of every edge into the stage. Not set: 2, or up to 32 for small activations.
@@ -114,6 +116,8 @@ struct cut_options {
   bool allow_random = false;
   /// The pipeline is trained; training_engine alone sets it.
   std::shared_ptr<const training_options> training = nullptr;
+  /// The state that its training begins with; null: new weights.
+  std::shared_ptr<const training_snapshot> training_from = nullptr;
 };
 
 class layered_model;

@@ -74,6 +74,18 @@ class training_engine {
   /// Parameters and buffers as they are after the last step, as pipeline_engine has them.
   [[nodiscard]] expected<state_dict> module_state_dict();
 
+  /// Saves a checkpoint as pipeline_engine::save_checkpoint() does, with the state of the optimizer and the number of
+  /// steps beside the layers. The same errors.
+  [[nodiscard]] expected<void> save_checkpoint(const std::filesystem::path& dir, const std::string& tag,
+                                               const client_state& state = {});
+  /// Loads a checkpoint of any number of stages and replicas; training goes on from there with the same bits. The
+  /// position in the data is the program's (client_state). The empty tag is the one in dir/latest. Without
+  /// `optimizer_states` the moments are zero and the steps count from 0, as for a checkpoint of pipeline_engine or
+  /// DeepSpeed. The stages stop and start again. Errors: E0201 no such tag, or no state of an optimizer; E0218 a tensor
+  /// that is missing or has another size; load_weights(). After an error the engine has the weights it had.
+  [[nodiscard]] expected<loaded_checkpoint> load_checkpoint(const std::filesystem::path& dir,
+                                                            const std::string& tag = {}, bool optimizer_states = true);
+
   /// Waits for the open calls and stops the stages; the trace if the options asked for one.
   [[nodiscard]] expected<std::vector<trace_event>> finish();
 

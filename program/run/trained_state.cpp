@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <thread>
+#include <unordered_map>
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
@@ -14,62 +15,119 @@ namespace {
 
 constexpr std::chrono::microseconds look_pause{200};
 
-/// The weights of one stage, as its first replica has them.
-class stage_state {
+/// A stage's layers, and its memory as this process sees it.
+struct opened_stage {
+  std::unique_ptr<trained_part> part;
+  parameter_layout layout;
+  memory_mapping memory;
+
+  /// Makes the memory as large as it has to be.
+  [[nodiscard]] static expected<opened_stage> open(const checked_run& run, stage_index stage,
+                                                   const std::vector<std::uint64_t>& boundaries, const blob& memory) {
+    const cut_node& place = *run.part_at(stage);
+    const cut_pipeline& pipeline = run.parts().pipelines.at(place.pipeline);
+    auto part = TROUPE_TRY(make_layer_part(*pipeline.model.layers(), boundaries[place.part], boundaries[place.part + 1],
+                                           pipeline.options.training->seed));
+    parameter_layout layout = TROUPE_TRY(layout_of(*part, pipeline.options.training->optimizer));
+    auto descriptor = TROUPE_TRY(memory.copy());
+    auto file = TROUPE_TRY(shared_memory::adopt(std::move(descriptor), 1));
+    TROUPE_TRY(file.grow(layout.bytes()));
+    auto mapped = TROUPE_TRY(file.map(0, layout.bytes()));
+    return opened_stage{std::move(part), std::move(layout), std::move(mapped)};
+  }
+};
+
+expected<void> wait_for(const trained_parameters& values, call_number call, const std::string& stage) {
+  const auto until = std::chrono::steady_clock::now() + limits::control_request_timeout;
+  while (!values.decided_call() || *values.decided_call() < call) {
+    if (std::chrono::steady_clock::now() > until) {
+      return fail(error_code::stage_unresponsive, stage, "it has not carried out the decision of the last step",
+                  "look for the stage that is stuck");
+    }
+    std::this_thread::sleep_for(look_pause);
+  }
+  return {};
+}
+
+void add_to(training_snapshot& all, const trained_part& part, const trained_parameters& values) {
+  const auto names = moment_names(values.layout().options());
+  std::size_t at = 0;
+  for (const auto& [name, tensor] : part.parameters()) {
+    all.weights.push_back({name, values.weight(at).clone()});
+    for (std::size_t moment = 0; moment < names.size(); ++moment) {
+      all.moments.push_back({name + "." + std::string(names[moment]), values.moment(moment, at).clone()});
+    }
+    ++at;
+  }
+  at = 0;
+  for (const auto& [name, tensor] : part.buffers()) all.weights.push_back({name, values.buffer(at++).clone()});
+  for (const auto& [name, tensor] : part.constants()) all.weights.push_back({name, tensor});
+}
+
+class named_values {
  public:
-  [[nodiscard]] static expected<stage_state> open(const checked_run& run, const started_run& stages,
-                                                  stage_index stage) {
-    const cut_node& part = *run.part_at(stage);
-    const cut_options& options = run.parts().pipelines.at(part.pipeline).options;
-    const std::vector<std::uint64_t>& boundaries = stages.boundaries.at(part.pipeline);
-    stage_state made;
-    made.part_ = TROUPE_TRY(make_layer_part(*run.parts().pipelines.at(part.pipeline).model.layers(),
-                                            boundaries[part.part], boundaries[part.part + 1], options.training->seed));
-    parameter_layout layout = TROUPE_TRY(layout_of(*made.part_, options.training->optimizer));
-    auto descriptor = TROUPE_TRY(stages.states.at({stage, 0}).copy());
-    const auto memory = TROUPE_TRY(shared_memory::adopt(std::move(descriptor), layout.bytes()));
-    made.memory_ = std::make_unique<memory_mapping>(TROUPE_TRY(memory.map(0, layout.bytes())));
-    made.values_ = TROUPE_TRY(trained_parameters::adopt(std::move(layout), made.memory_->bytes()));
-    return made;
+  explicit named_values(const state_dict& given) {
+    for (const named_tensor& each : given) by_name_.emplace(each.name, &each.tensor);
   }
 
-  [[nodiscard]] bool has_decided(call_number call) const {
-    const auto decided = values_->decided_call();
-    return decided && *decided >= call;
-  }
-
-  void add_to(state_dict& all) const {
-    std::size_t at = 0;
-    for (const auto& [name, tensor] : part_->parameters()) all.push_back({name, values_->weight(at++).clone()});
-    at = 0;
-    for (const auto& [name, tensor] : part_->buffers()) all.push_back({name, values_->buffer(at++).clone()});
-    for (const auto& [name, tensor] : part_->constants()) all.push_back({name, tensor});
+  [[nodiscard]] expected<at::Tensor> take(const std::string& name, const at::Tensor& like) const {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return does_not_fit(name, "it is missing");
+    if (found->second->sizes() != like.sizes()) {
+      return does_not_fit(name, "it has " + std::to_string(found->second->numel()) + " elements, and the layer's has " +
+                                    std::to_string(like.numel()) + ", or other sizes");
+    }
+    return found->second->to(at::kCPU, like.scalar_type());
   }
 
  private:
-  std::unique_ptr<trained_part> part_;
-  std::unique_ptr<memory_mapping> memory_;
-  std::unique_ptr<trained_parameters> values_;  // goes first
+  static tl::unexpected<error> does_not_fit(const std::string& name, std::string cause) {
+    return fail(error_code::weights_do_not_fit, name, std::move(cause), "load the checkpoint of this model");
+  }
+
+  std::unordered_map<std::string_view, const at::Tensor*> by_name_;
 };
 
 }  // namespace
 
-expected<state_dict> trained_weights(const checked_run& run, const started_run& stages,
-                                     std::optional<call_number> through) {
-  const auto until = std::chrono::steady_clock::now() + limits::control_request_timeout;
-  state_dict all;
+expected<training_snapshot> read_training(const checked_run& run, const started_run& stages,
+                                          std::optional<call_number> through) {
+  training_snapshot all;
   for (stage_index stage = 0; stage + 1 < run.plan.nodes.size(); ++stage) {
-    const auto state = TROUPE_TRY(stage_state::open(run, stages, stage));
-    while (through && !state.has_decided(*through)) {
-      if (std::chrono::steady_clock::now() > until) {
-        return fail(error_code::stage_unresponsive, run.plan.nodes[stage].name,
-                    "it has not carried out the decision of the last step", "look for the stage that is stuck");
-      }
-      std::this_thread::sleep_for(look_pause);
+    auto opened = TROUPE_TRY(opened_stage::open(run, stage, stages.boundaries.at(run.part_at(stage)->pipeline),
+                                                stages.states.at({stage, 0})));
+    const auto values = TROUPE_TRY(trained_parameters::adopt(opened.layout, opened.memory.bytes()));
+    if (through) {
+      TROUPE_TRY(wait_for(*values, *through, run.plan.nodes[stage].name));
     }
-    state.add_to(all);
+    add_to(all, *opened.part, *values);
+    all.step = values->step();
   }
   return all;
+}
+
+expected<void> write_training(const training_snapshot& from, const checked_run& run, stage_index stage,
+                              const std::vector<std::uint64_t>& boundaries, const blob& memory) {
+  auto opened = TROUPE_TRY(opened_stage::open(run, stage, boundaries, memory));
+  const named_values weights(from.weights);
+  const named_values moments(from.moments);
+  std::vector<at::Tensor> parameters;
+  for (const auto& [name, tensor] : opened.part->parameters()) {
+    parameters.push_back(TROUPE_TRY(weights.take(name, tensor)));
+  }
+  std::vector<at::Tensor> buffers;
+  for (const auto& [name, tensor] : opened.part->buffers()) buffers.push_back(TROUPE_TRY(weights.take(name, tensor)));
+  std::vector<std::vector<at::Tensor>> by_moment;
+  for (const std::string_view each : moment_names(opened.layout.options())) {
+    if (from.moments.empty()) break;
+    auto& values = by_moment.emplace_back();
+    for (const auto& [name, tensor] : opened.part->parameters()) {
+      values.push_back(TROUPE_TRY(moments.take(name + "." + std::string(each), tensor)));
+    }
+  }
+  const auto made = TROUPE_TRY(trained_parameters::create(opened.layout, opened.part->parameters(),
+                                                          opened.part->buffers(), opened.memory.bytes()));
+  return made->restore(parameters, by_moment, buffers, from.step);
 }
 
 }  // namespace troupe

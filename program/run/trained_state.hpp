@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -10,10 +11,25 @@
 
 namespace troupe {
 
-/// Parameters and buffers of the trained pipeline, by the names of the model's state dict, as they are after the
-/// decision of the call `through`; nothing: as they were at the start. The stages have them in memory that this process
-/// has, too; a copy is returned. No call is open. E0609 where a stage does not carry the decision out in time; E0620.
-[[nodiscard]] expected<state_dict> trained_weights(const checked_run& run, const started_run& stages,
-                                                   std::optional<call_number> through);
+/// All that a training goes on from, whatever its stages and replicas. Names are those of the model's state dict.
+struct training_snapshot {
+  /// Parameters and buffers.
+  state_dict weights;
+  /// "NAME.MOMENT", such as "0.weight.exp_avg"; empty: zero.
+  state_dict moments;
+  /// The optimizer's steps that were carried out.
+  std::uint64_t step = 0;
+};
+
+/// The state after the decision of the call `through`; nothing: as at the start. The stages have it in memory that this
+/// process has, too; a copy is returned. No call is open. E0609 where a stage does not carry the decision out in time;
+/// E0620.
+[[nodiscard]] expected<training_snapshot> read_training(const checked_run& run, const started_run& stages,
+                                                        std::optional<call_number> through);
+
+/// Writes the state of one stage into fresh memory, as the stage's body will find it. `boundaries`: of the pipeline.
+/// E0218 names a tensor that is missing or has another shape.
+[[nodiscard]] expected<void> write_training(const training_snapshot& from, const checked_run& run, stage_index stage,
+                                            const std::vector<std::uint64_t>& boundaries, const blob& memory);
 
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include "program/launch/process_context.hpp"
 #include "program/models/file_stamp.hpp"
 #include "program/models/own_thread.hpp"
+#include "program/run/trained_state.hpp"
 #include "program/start/fault_checks.hpp"
 #include "program/start/journal_pins.hpp"
 #include "program/topology/stage_devices.hpp"
@@ -48,16 +49,6 @@ expected<void> make_local_pages(worker_setup& setup, const wiring_plan& plan) {
   return {};
 }
 
-/// A page each; the stage that begins with it makes it as large as its weights are.
-expected<std::map<stage_address, blob>> make_states(const wiring_plan& plan) {
-  std::map<stage_address, blob> states;
-  for (const wired_instance& instance : plan.instances) {
-    if (plan.nodes[instance.address.stage].kind == node_kind::source) continue;
-    states.emplace(instance.address, TROUPE_TRY(blob::make("troupe-state", 1, [](std::span<std::byte>) {})));
-  }
-  return states;
-}
-
 probe_report report_of(const stage_bodies& bodies, const topology_probe& probe) {
   probe_report made{.cuts = {}, .between_bytes = probe.between_bytes()};
   made.warnings = probe.warnings();
@@ -88,7 +79,7 @@ class starter {
     TROUPE_TRY(options_.report ? adopt() : try_out(first));
     tell();
     auto faults = TROUPE_TRY(plan_faults());
-    if (run_.plan.trains) states_ = TROUPE_TRY(make_states(run_.plan));
+    if (run_.plan.trains) states_ = TROUPE_TRY(make_states());
     auto workers = TROUPE_TRY(set_up_workers());
     started_run made;
     made.states = states_;
@@ -145,13 +136,33 @@ class starter {
   /// Null where the run does not train.
   [[nodiscard]] std::shared_ptr<step_ledger> make_steps() const {
     if (!run_.plan.trains) return nullptr;
-    const training_options& training = *run_.parts().pipelines.begin()->second.options.training;
+    const cut_options& pipeline = run_.parts().pipelines.begin()->second.options;
+    const training_options& training = *pipeline.training;
     std::vector<stage_address> voters;
     for (const wired_instance& each : run_.plan.instances) {
       if (run_.plan.nodes[each.address.stage].kind != node_kind::source) voters.push_back(each.address);
     }
     return std::make_shared<step_ledger>(
-        std::move(voters), step_policy{.learning_rate = training.learning_rate, .clip_norm = training.clip_norm});
+        std::move(voters), step_policy{.learning_rate = training.learning_rate,
+                                       .clip_norm = training.clip_norm,
+                                       .first_step = pipeline.training_from ? pipeline.training_from->step : 0});
+  }
+
+  /// A page each, which the stage makes as large as its weights are; or the state with which the training begins.
+  [[nodiscard]] expected<std::map<stage_address, blob>> make_states() const {
+    std::map<stage_address, blob> states;
+    for (const wired_instance& instance : run_.plan.instances) {
+      const cut_node* part = run_.part_at(instance.address.stage);
+      if (part == nullptr) continue;
+      const auto& from = run_.parts().pipelines.at(part->pipeline).options.training_from;
+      blob memory = TROUPE_TRY(blob::make("troupe-state", 1, [](std::span<std::byte>) {}));
+      if (from) {
+        TROUPE_TRY(write_training(*from, run_, instance.address.stage, find_cut(reported_, part->pipeline)->boundaries,
+                                  memory));
+      }
+      states.emplace(instance.address, std::move(memory));
+    }
+    return states;
   }
 
   [[nodiscard]] expected<engine_body> make_body(stage_address at) const {

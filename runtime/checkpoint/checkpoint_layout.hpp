@@ -18,6 +18,8 @@ namespace troupe {
 
 inline constexpr const char* latest_name = "latest";
 inline constexpr const char* states_name = "mp_rank_00_model_states.pt";
+/// The state of the optimizer as training_engine saves it: moments by "INDEX.NAME.MOMENT", and "step".
+inline constexpr const char* optimizer_name = "optimizer.safetensors";
 
 /// "layer_03-model_states.pt"; more digits where two do not suffice.
 std::string layer_file_name(std::size_t layer);

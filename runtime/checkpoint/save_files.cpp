@@ -31,7 +31,8 @@ tl::unexpected<error> unwritable(const fs::path& path, const std::string& cause,
 }
 
 bool is_of_checkpoint(const std::string& name) {
-  return name.ends_with("_model_states.pt") || (name.starts_with("layer_") && name.ends_with("-model_states.pt"));
+  return name.ends_with("_model_states.pt") || name == optimizer_name ||
+         (name.starts_with("layer_") && name.ends_with("-model_states.pt"));
 }
 
 class saving {
@@ -56,6 +57,10 @@ class saving {
       state_dict weights = content.layers[layer];
       for (named_tensor& each : weights) each.tensor = apart(each.tensor);  // not with those of other layers
       TROUPE_TRY(save_weights(temporary_ / layer_file_name(layer), weights, weights_format::torch_zip));
+    }
+    if (!content.optimizer.empty()) {
+      pause();
+      TROUPE_TRY(save_weights(temporary_ / optimizer_name, content.optimizer, weights_format::safetensors));
     }
     pause();
     TROUPE_TRY(write_client_state(temporary_ / states_name, states));

@@ -13,6 +13,8 @@ namespace troupe {
 struct checkpoint_content {
   /// By layer, with its keys.
   std::vector<state_dict> layers;
+  /// The file optimizer_name; empty: none.
+  state_dict optimizer = {};
   troupe::client_state client_state;
 };
 

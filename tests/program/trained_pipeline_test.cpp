@@ -1,8 +1,12 @@
 // Goal: a training engine gives the losses and weights of a plain loop over LibTorch, and the same bits for every
 // number of stages and replicas. Method: a small network with dropout is trained on random samples.
+#include <filesystem>
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
 #include <troupe/training_engine.hpp>
 
@@ -141,6 +145,128 @@ TEST(trained_pipeline, has_the_same_bits_for_all_stages_and_replicas) {
     for (const std::uint32_t stages : {2, 3, 5}) expect_equal(train(stages, micro_batches, 5), one);
     for (const std::uint32_t replicas : {2, 4}) expect_equal(train(2, micro_batches, 5, replicas), one);
   }
+}
+
+/// The batches behind the first `done`.
+data_iterator rest_of(std::uint64_t count, std::uint64_t done) {
+  data_iterator all = batches(count);
+  for (std::uint64_t index = 0; index < done; ++index) static_cast<void>(all());
+  return all;
+}
+
+run_outcome steps_of(training_engine& engine, std::uint64_t steps) {
+  run_outcome made;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    const auto output = engine.train_batch();
+    EXPECT_TRUE(output) << to_string(output.error());
+    if (output) made.losses.push_back(output->loss);
+  }
+  auto weights = engine.module_state_dict();
+  EXPECT_TRUE(weights) << to_string(weights.error());
+  if (weights) made.weights = std::move(*weights);
+  return made;
+}
+
+class trained_checkpoints : public ::testing::Test {
+ protected:
+  ~trained_checkpoints() override { std::filesystem::remove_all(dir_); }
+  const std::filesystem::path dir_ =
+      std::filesystem::temp_directory_path() / ("test-trained-" + std::to_string(::getpid()));
+};
+
+TEST_F(trained_checkpoints, go_on_with_the_same_bits_at_other_stages_and_replicas) {
+  const auto undisturbed = *training_engine::create(network(2), options(4));
+  undisturbed->set_dataiterator(batches(40));
+  static_cast<void>(steps_of(*undisturbed, 5));
+  const run_outcome expected = steps_of(*undisturbed, 5);
+
+  const auto first = *training_engine::create(network(3), options(4, 2));
+  first->set_dataiterator(batches(40));
+  static_cast<void>(steps_of(*first, 5));
+  const auto saved = first->save_checkpoint(dir_, "step5", {{"position", 20}});
+  ASSERT_TRUE(saved) << to_string(saved.error());
+
+  const auto second = *training_engine::create(network(2), options(4));
+  second->set_dataiterator(batches(8));
+  static_cast<void>(steps_of(*second, 2));  // what it has learned is forgotten
+  const auto loaded = second->load_checkpoint(dir_);
+  ASSERT_TRUE(loaded) << to_string(loaded.error());
+  EXPECT_EQ(loaded->tag, "step5");
+  EXPECT_EQ(second->global_steps(), 5u);
+  second->set_dataiterator(rest_of(40, 20));
+  expect_equal(steps_of(*second, 5), expected);
+  EXPECT_EQ(second->global_steps(), 10u);
+}
+
+TEST_F(trained_checkpoints, of_another_model_leave_the_engine_as_it_was) {
+  const auto wide = *training_engine::create({.layers = {layer_spec("Linear", [] { return torch::nn::Linear(6, 9); }),
+                                                         layer_spec("Linear", [] { return torch::nn::Linear(9, 4); })}},
+                                             options(1));
+  ASSERT_TRUE(wide->save_checkpoint(dir_, "wide"));
+  const auto engine = *training_engine::create(network(2), options(4));
+  engine->set_dataiterator(batches(8));
+  const run_outcome before = steps_of(*engine, 1);
+  const auto loaded = engine->load_checkpoint(dir_, "wide");
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(to_string(loaded.error()), HasSubstr("E0218: 0.weight"));
+  EXPECT_THAT(to_string(engine->load_checkpoint(dir_, "none").error()), HasSubstr("E0201"));
+  const run_outcome after = steps_of(*engine, 1);
+  EXPECT_EQ(engine->global_steps(), 2u);
+  const auto undisturbed = *training_engine::create(network(2), options(4));
+  undisturbed->set_dataiterator(batches(8));
+  EXPECT_EQ(steps_of(*undisturbed, 1).losses, before.losses);
+  expect_equal(after, steps_of(*undisturbed, 1));
+}
+
+TEST(trained_pipeline, a_step_over_what_the_iterator_has_left) {
+  const auto engine = *training_engine::create(network(2), options(4));
+  engine->set_dataiterator(batches(6));
+  EXPECT_EQ(troupe::get(engine->train_batch()).micro_batches, 4u);
+  const train_output rest = troupe::get(engine->train_batch());
+  EXPECT_EQ(rest.micro_batches, 2u);
+  EXPECT_TRUE(rest.exhausted);
+  const train_output none = troupe::get(engine->train_batch());
+  EXPECT_EQ(none.micro_batches, 0u);
+  EXPECT_TRUE(none.exhausted);
+  EXPECT_EQ(engine->global_steps(), 2u);
+}
+
+TEST(trained_pipeline, a_step_that_fails_leaves_the_weights) {
+  const auto engine = *training_engine::create(network(2), options(2));
+  const state_dict before = troupe::get(engine->module_state_dict());
+  const auto odd = engine->train_batch([]() -> std::optional<batch> {
+    return batch{at::full({3, 6}, std::numeric_limits<float>::infinity()), at::zeros({3}, at::kLong)};
+  });
+  ASSERT_FALSE(odd);
+  EXPECT_THAT(to_string(odd.error()), HasSubstr("E0619"));
+  const auto wrong = engine->train_batch([]() -> std::optional<batch> {
+    return batch{at::zeros({3, 7}), at::zeros({3}, at::kLong)};
+  });
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(to_string(wrong.error()), HasSubstr("layer 0 (Linear)"));
+  const auto thrown = engine->train_batch([]() -> std::optional<batch> { throw std::runtime_error("no more"); });
+  EXPECT_THAT(to_string(thrown.error()), HasSubstr("no more"));
+  const state_dict after = troupe::get(engine->module_state_dict());
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(at::equal(after[i].tensor, before[i].tensor));
+  EXPECT_TRUE(engine->train_batch(batches(2)));
+  EXPECT_EQ(engine->global_steps(), 1u);
+}
+
+TEST(trained_pipeline, what_cannot_be) {
+  const auto refusal = [](training_engine_options asked, const pipeline_module& module) {
+    const auto made = training_engine::create(module, std::move(asked));
+    return made ? std::string() : to_string(made.error());
+  };
+  EXPECT_THAT(refusal(options(0), network(2)), HasSubstr("num_micro_batches is 0"));
+  EXPECT_THAT(refusal(options(2, 3), network(2)), HasSubstr("3 is no power of two"));
+  training_engine_options no_loss = options(1);
+  no_loss.training.loss.reset();
+  EXPECT_THAT(refusal(no_loss, network(2)), HasSubstr("there is no loss"));
+  training_engine_options clipped = options(1);
+  clipped.training.clip_norm = 0;
+  EXPECT_THAT(refusal(clipped, network(2)), HasSubstr("clip_norm"));
+  const auto engine = *training_engine::create(network(1), options(1));
+  EXPECT_THAT(to_string(engine->train_batch().error()), HasSubstr("there is no iterator"));
 }
 
 }  // namespace

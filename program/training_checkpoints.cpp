@@ -1,0 +1,117 @@
+#include <filesystem>
+#include <utility>
+
+#include <ATen/ops/full.h>
+
+#include "messages/try.hpp"
+#include "program/engine_state.hpp"
+#include "program/engine_topology.hpp"
+#include "program/models/own_thread.hpp"
+#include "program/run/abandoned_threads.hpp"
+#include "program/run/trained_state.hpp"
+#include "program/start/run_checks.hpp"
+#include "program/training_engine_state.hpp"
+#include "runtime/checkpoint/load_files.hpp"
+#include "runtime/checkpoint/save_files.hpp"
+
+namespace troupe {
+namespace {
+
+/// In optimizer_name, an int64 scalar: training_snapshot::step.
+constexpr const char* step_key = "step";
+
+/// Names are "INDEX.NAME".
+expected<std::vector<state_dict>> by_layer(const state_dict& weights, std::size_t layers) {
+  std::vector<state_dict> made(layers);
+  for (const named_tensor& each : weights) {
+    const std::size_t dot = each.name.find('.');
+    made.at(std::stoul(each.name.substr(0, dot))).push_back({each.name.substr(dot + 1), each.tensor});
+  }
+  return made;
+}
+
+state_dict optimizer_states(const training_snapshot& from) {
+  state_dict made = from.moments;
+  made.push_back({step_key, at::full({}, static_cast<std::int64_t>(from.step), at::kLong)});
+  return made;
+}
+
+expected<void> read_optimizer(const std::filesystem::path& file, training_snapshot& into) {
+  state_dict states = TROUPE_TRY(load_weights(file));
+  for (named_tensor& each : states) {
+    if (each.name != step_key) {
+      into.moments.push_back(std::move(each));
+    } else if (each.tensor.scalar_type() == at::kLong && each.tensor.numel() == 1 &&
+               each.tensor.item<std::int64_t>() >= 0) {
+      into.step = static_cast<std::uint64_t>(each.tensor.item<std::int64_t>());
+    } else {
+      return fail(error_code::model_unreadable, file.string(), "its step is no number of steps",
+                  "load another checkpoint");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+expected<training_snapshot> training_engine::impl::snapshot() const {
+  const pipeline_engine::impl& pipeline = *engine->impl_;
+  return in_own_thread("weights", "the weights could not be read",
+                       [&] { return read_training(pipeline.checked, pipeline.stages, decided); });
+}
+
+expected<state_dict> training_engine::module_state_dict() {
+  return impl_->snapshot().map([](training_snapshot&& all) { return std::move(all.weights); });
+}
+
+expected<void> training_engine::save_checkpoint(const std::filesystem::path& dir, const std::string& tag,
+                                                const client_state& state) {
+  const training_snapshot all = TROUPE_TRY(impl_->snapshot());
+  return in_own_thread("weights", "the checkpoint could not be written", [&]() -> expected<void> {
+    auto layers = TROUPE_TRY(by_layer(all.weights, impl_->layers));
+    return save_files(dir, tag,
+                      {.layers = std::move(layers), .optimizer = optimizer_states(all), .client_state = state});
+  });
+}
+
+expected<loaded_checkpoint> training_engine::load_checkpoint(const std::filesystem::path& dir, const std::string& tag,
+                                                             bool optimizer_states) {
+  const auto from = TROUPE_TRY(open_tag(dir, tag));
+  auto loaded = TROUPE_TRY(load_states(from));
+  auto all = std::make_shared<training_snapshot>();
+  TROUPE_TRY(in_own_thread("weights", "the checkpoint could not be read", [&]() -> expected<void> {
+    for (layer_state& layer : TROUPE_TRY(load_layers(from))) {
+      for (named_tensor& each : layer.weights) {
+        all->weights.push_back({std::to_string(layer.layer) + "." + each.name, std::move(each.tensor)});
+      }
+    }
+    if (!optimizer_states) return {};
+    return read_optimizer(from.folder / optimizer_name, *all);
+  }));
+  TROUPE_TRY(impl_->begin_with(std::move(all)));
+  return loaded;
+}
+
+/// The stages stop, and others begin with the snapshot. If they cannot, they begin with what there was before.
+expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_snapshot> given) {
+  pipeline_engine::impl& pipeline = *engine->impl_;
+  const auto before = std::make_shared<const training_snapshot>(TROUPE_TRY(snapshot()));
+  if (!pipeline.stages.running->stop(stop_mode::drain, limits::stop_timeout)) {
+    add_abandoned_thread();
+    return fail(error_code::stage_unresponsive, "load of a checkpoint", "a stage did not come back from its work");
+  }
+  const auto restart = [&](const std::shared_ptr<const training_snapshot>& with) -> expected<void> {
+    pipeline.options.training_from = with;
+    pipeline.checked = TROUPE_TRY(check_run(topology_of(*pipeline.model, pipeline.options), pipeline.checked.options,
+                                            *pipeline.checked.process, pipeline.checked.name));
+    TROUPE_TRY(pipeline.start(pipeline.checked));
+    steps = with->step;
+    decided.reset();
+    return {};
+  };
+  const auto started = restart(given);
+  if (!started) static_cast<void>(restart(before));
+  return started;
+}
+
+}  // namespace troupe
