@@ -6,6 +6,7 @@
 #include "count_flag.hpp"
 #include "eval_interrupt.hpp"
 #include "live_report.hpp"
+#include "messages/printable.hpp"
 #include "messages/try.hpp"
 #include "option_flags.hpp"
 #include "option_words.hpp"
@@ -36,7 +37,17 @@ struct compare_flags {
   std::string seed;
 };
 
+expected<void> check_models(const std::vector<std::string>& models) {
+  if (models.size() >= 2) return {};
+  const std::string first = models.empty() ? "old.pt" : models.front();
+  return fail(error_code::missing_flag, "troupe compare",
+              "expected two models or more, found " + std::to_string(models.size()),
+              "name the others behind it, as in troupe compare " + printable(first) +
+                  " new.pt; to evaluate one model take troupe eval");
+}
+
 expected<compare_request> read_request(const option_flags& flags, const compare_flags& own) {
+  TROUPE_TRY(check_models(own.models));
   auto resolved = TROUPE_TRY(flags.resolve());
   if (process_context::of_this_process().spans_nodes) resolved.options.run.workers.enabled = true;
   TROUPE_TRY(refuse_given(resolved, refused, "compare evaluates several models, and prints what it finds"));

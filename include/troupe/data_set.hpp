@@ -33,6 +33,18 @@ struct sample_block {
   named_tensors labels;
 };
 
+/// What a user is told whose metrics do not fit the data.
+struct metric_advice {
+  /// Metrics that these data are for, without options: where one of them was asked for, its own error stands.
+  std::vector<std::string> metrics = {};
+  /// In place of the fix of E0108: "choose the metric of these data: --metrics squad". Empty: there is no advice.
+  std::string fix = {};
+  /// When it holds. `no_labels`: it also goes before the fix of a model that does not take the inputs, since a label
+  /// may be among them. `several_labels`: only where none was chosen.
+  enum class reason : std::uint8_t { kind_of_labels, no_labels, several_labels };
+  reason why = reason::kind_of_labels;
+};
+
 /// A data set with random access. A run may read a sample several times, also as part of another range, and must get
 /// the same bits each time. All functions are called by several threads at a time.
 class data_set {
@@ -79,6 +91,12 @@ class data_set {
   /// since stages in other processes do not have the data.
   [[nodiscard]] virtual std::shared_ptr<const metric> own_metric([[maybe_unused]] const std::string& name) const {
     return nullptr;
+  }
+  [[nodiscard]] virtual metric_advice advice() const { return {}; }
+  /// The names that the data have for the samples of `range`, as of read(), which a file of predictions then has, too
+  /// (csv:FILE,id=COLUMN): in UTF-8, one for each sample, or none where samples have no names.
+  [[nodiscard]] virtual expected<std::vector<std::string>> ids([[maybe_unused]] sample_range range) const {
+    return std::vector<std::string>();
   }
   /// Decodes [range.begin, range.end), which is not empty and lies inside [0, size()): one row per sample in every
   /// tensor. An error or an exception ends the call.

@@ -47,8 +47,9 @@ struct scalar {
 /// One program at a time writes to a target. One thread at a time calls write().
 class scalar_log {
  public:
-  /// Reads which scalars the target has. E0611: the target is something else, larger than 16 MiB (or holds more than
-  /// 500,000 scalars), or cannot be written.
+  /// Reads which scalars the target has. E0103: the name ends like that of a file of another kind, "x.txt", and is no
+  /// folder yet; a slash behind it says that it is one. E0611: the target is something else, larger than 16 MiB (or
+  /// holds more than 500,000 scalars), or cannot be written.
   [[nodiscard]] static expected<std::unique_ptr<scalar_log>> open(const std::filesystem::path& target);
   scalar_log(const scalar_log&) = delete;
   scalar_log& operator=(const scalar_log&) = delete;

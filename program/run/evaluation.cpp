@@ -73,7 +73,7 @@ expected<void> evaluation::add_sink(const sink_request& sink) {
   std::shared_ptr<row_writer> file;
   if (sink.predictions != nullptr) {
     const std::string& path = sink.prediction_file.file;
-    file = TROUPE_TRY(open_prediction_file(path, TROUPE_TRY(prediction_format_of(path))));
+    file = TROUPE_TRY(open_prediction_file(path, TROUPE_TRY(prediction_format_of(path)), request_.data));
     fold->write_last_rows(file);
   }
   documents_.push_back(TROUPE_TRY(open_documents(sink)));

@@ -7,6 +7,7 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/launch/process_context.hpp"
+#include "program/start/advised.hpp"
 #include "program/start/fault_checks.hpp"
 #include "program/start/journal_pins.hpp"
 #include "program/start/model_probe.hpp"
@@ -101,7 +102,8 @@ expected<void> check_score_sizes(const std::vector<sink_request>& sinks, const c
 }  // namespace
 
 expected<std::unique_ptr<evaluation>> make_call(const checked_run& run, const data_set_ptr& data) {
-  auto sinks = TROUPE_TRY(make_sinks(run, *data));
+  auto sinks =
+      TROUPE_TRY(make_sinks(run, *data).map_error([&](error found) { return advised(std::move(found), run, *data); }));
   TROUPE_TRY(check_score_sizes(sinks, run));
   return evaluation::make(
       evaluation_request{data, run.options.micro_batch, run.options.limit, std::move(sinks), run.options.data_workers});
@@ -140,7 +142,9 @@ expected<prepared_run> prepare_run(checked_run run, const log_function& log, con
   auto call = TROUPE_TRY(make_call(run, data));
   TROUPE_TRY(check_faults(run, call->micro_batches_asked()));
   const auto first = TROUPE_TRY(first_block(*data, options));
-  auto stages = TROUPE_TRY(start_stages(run, first, data->classes(), log, stop));
+  auto stages = TROUPE_TRY(start_stages(run, first, data->classes(), log, stop).map_error([&](error found) {
+    return advised(std::move(found), run, *data);
+  }));
   if (stop.stop_requested()) return stopped_early(run.name);
   auto journal = TROUPE_TRY(open_journal(run, *data, stages, *call));
   return prepared_run{

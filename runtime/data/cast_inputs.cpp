@@ -28,6 +28,8 @@ class cast_set final : public data_set {
   [[nodiscard]] std::shared_ptr<const metric> own_metric(const std::string& name) const override {
     return base_->own_metric(name);
   }
+  [[nodiscard]] metric_advice advice() const override { return base_->advice(); }
+  [[nodiscard]] expected<std::vector<std::string>> ids(sample_range range) const override { return base_->ids(range); }
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     expected<sample_block> block = base_->read(range);
     return block ? cast(std::move(*block)) : block;

@@ -45,6 +45,9 @@ class choice_set final : public token_set<choice_parts> {
 
   [[nodiscard]] std::uint32_t classes() const noexcept override { return 0; }
 
+  [[nodiscard]] metric_advice advice() const override {
+    return {{"multiple_choice"}, "choose the metric of these data: --metrics multiple_choice"};
+  }
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     sample_block block;
     block.inputs = TROUPE_TRY(inputs_of(range));

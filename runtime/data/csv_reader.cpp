@@ -15,6 +15,12 @@ bool is_line_end(char c) {
 
 }  // namespace
 
+std::string separator_fix(char separator) {
+  if (separator == '\t') return "say what separates cells, separator=tab";
+  if (separator == ',') return "leave separator= out, as commas separate cells";
+  return "say what separates cells, separator=\"" + std::string(1, separator) + "\"";
+}
+
 tl::unexpected<error> csv_reader::bad(const csv_row& row, std::string cause, std::string fix) const {
   return fail(error_code::data_bad_format,
               table_place(path_, row.begin.line, std::to_string(row.cells.empty() ? 1 : row.cells.size())),
@@ -70,7 +76,7 @@ expected<void> csv_reader::read_row(csv_row& row, std::size_t cells_max) {
     if (now != state::quoted && c == separator_) {
       if (row.cells.size() >= cells_max) {
         return bad(row, "the row has more than " + std::to_string(cells_max) + " cells",
-                   "put cells that have a separator in double quotes, or name the separator, as in separator=;");
+                   "put cells that have a separator in double quotes, or name the separator, as in separator=\";\"");
       }
       cursor_.take();
       now = begin_cell();
@@ -87,10 +93,7 @@ expected<void> csv_reader::read_row(csv_row& row, std::size_t cells_max) {
     } else if (now == state::behind_quote) {
       const bool may_separate = c == ';' || c == '\t' || c == '|' || c == ',';
       return bad(row, "there is text behind the quote that ends the cell",
-                 may_separate ? "say what separates cells, separator=" + (c == '\t'  ? "tab"
-                                                                          : c == ',' ? "\",\""
-                                                                                     : std::string(1, c))
-                              : "double each quote inside of a quoted cell");
+                 may_separate ? separator_fix(c) : "double each quote inside of a quoted cell");
     } else {
       if (now == state::quoted && is_line_end(c)) {
         // line ends stay as they are, and count once

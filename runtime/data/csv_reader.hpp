@@ -19,6 +19,9 @@ struct csv_row {
   std::vector<bool> quoted;
 };
 
+/// The fix where cells seem to stand between such characters. It holds on a command line and elsewhere.
+std::string separator_fix(char separator);
+
 /// Splits a CSV file into rows from a place on, which is the beginning of a row.
 class csv_reader {
  public:

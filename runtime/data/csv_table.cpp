@@ -52,6 +52,12 @@ expected<std::uint64_t> csv_table::behind_byte_order_mark() const {
 }
 
 expected<void> csv_table::take_header(const csv_row& header) {
+  const std::size_t other = header.cells.size() == 1 ? header.cells.front().find_first_of(";\t|") : std::string::npos;
+  if (other != std::string::npos && !form_.is_separator_given) {
+    return fail(error_code::data_bad_format, table_place(path_, header.begin.line),
+                "there is one column alone, \"" + shown_cell(header.cells.front()) + "\"",
+                separator_fix(header.cells.front()[other]));
+  }
   std::set<std::string> seen;
   for (std::size_t i = 0; i < header.cells.size(); ++i) {
     const std::string& name = header.cells[i];
@@ -70,7 +76,7 @@ expected<void> csv_table::check_cells(const csv_row& row) const {
   return fail(error_code::data_bad_format, table_place(path_, row.begin.line),
               "the row has " + std::to_string(row.cells.size()) + " cells, and the first row has " +
                   std::to_string(columns_.size()),
-              "put cells that have a separator in double quotes, or name the separator, as in separator=;");
+              "put cells that have a separator in double quotes, or name the separator, as in separator=\";\"");
 }
 
 expected<void> csv_table::scan() {

@@ -7,6 +7,9 @@
 
 namespace troupe {
 
+/// Rows of a table that may be left out.
+inline constexpr std::uint64_t rows_left_out_max = 4u << 20;
+
 /// Which rows of a file are samples of a data set: all but those that were left out, in the order of the file. Memory:
 /// 8 bytes for each row that is left out.
 class kept_rows {

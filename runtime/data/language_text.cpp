@@ -68,6 +68,10 @@ class language_set final : public data_set {
     return all;
   }
 
+  [[nodiscard]] metric_advice advice() const override {
+    return {{"perplexity", "token_accuracy", "bits_per_byte"},
+            "choose metrics of these data: --metrics perplexity,bits_per_byte --score-label labels"};
+  }
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     TROUPE_CHECK(range.begin < range.end && range.end <= size(), "only samples of the data set are read");
     sample_block block;

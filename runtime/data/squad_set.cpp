@@ -63,6 +63,9 @@ class squad_set final : public data_set {
   [[nodiscard]] std::shared_ptr<const metric> own_metric(const std::string& name) const override {
     return name == "squad" ? make_squad_metric(data_, how_.answering) : nullptr;
   }
+  [[nodiscard]] metric_advice advice() const override {
+    return {{"squad"}, "choose the metric of these data: --metrics squad"};
+  }
 
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     std::vector<encoding> windows;

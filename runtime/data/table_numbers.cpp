@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "messages/try.hpp"
+#include "runtime/data/marked_text.hpp"
 #include "runtime/data/table_text.hpp"
 
 namespace troupe {
@@ -29,7 +30,7 @@ expected<void> read_number(std::string_view text, const cell_place& place, Numbe
                   std::string("expected a ") +
                       (is_integer ? "whole number of 64 bits" : "number that float32 can hold") + ", found \"" +
                       shown_cell(text) + "\"",
-                  "write a number, or choose other columns, as in columns=A+B");
+                  "write a number, or choose other columns, as in " + std::string(place.option) + "=A+B");
 }
 
 std::string_view without_brackets(std::string_view cell) {
@@ -64,6 +65,19 @@ expected<void> read_any(const table_cell& cell, std::int64_t width, const cell_p
 
 bool is_blank(const std::string& cell) {
   return std::ranges::all_of(cell, [](char c) { return c == ' ' || c == '\t'; });
+}
+
+expected<void> check_no_array(const std::string& cell, const cell_place& place) {
+  std::string_view rest = without_brackets(cell);
+  if (rest.empty()) return {};
+  for (bool is_last = false; !is_last;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (!table_number<double>(rest.substr(0, comma))) return {};
+    is_last = comma == rest.size();
+    rest.remove_prefix(is_last ? comma : comma + 1);
+  }
+  return bad_cell(place, "expected a class, found an array of numbers, " + shown_cell(cell),
+                  "if the numbers of a row are one label, write target=" + quoted_where_needed(place.column, ",=+"));
 }
 
 expected<std::int64_t> width_of_cell(const std::string& cell, const cell_place& place) {

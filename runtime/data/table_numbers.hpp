@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "runtime/data/table_source.hpp"
 
@@ -13,9 +14,14 @@ struct cell_place {
   const std::string& path;
   std::uint64_t line;
   const std::string& column;
+  /// The option that names others.
+  std::string_view option = "columns";
 };
 
 bool is_blank(const std::string& cell);
+
+/// E0303 for an array of numbers, "[0, 1]", in a column of classes, which would else be the name of a class.
+expected<void> check_no_array(const std::string& cell, const cell_place& place);
 
 /// How many numbers a cell has: 0 where it is no array, "[1,2]", else those of the array. E0303 for an array without a
 /// number.

@@ -21,11 +21,12 @@ inline constexpr data_option integers_option{.name = "integers",
                                              .value_name = "NAMES",
                                              .example = "input_ids",
                                              .help = "inputs that are int64, and not float32"};
-inline constexpr data_option target_option{.name = "target",
-                                           .form = data_value::names,
-                                           .value_name = "NAMES",
-                                           .example = "price",
-                                           .help = "columns with labels that are numbers, float32, and no classes"};
+inline constexpr data_option target_option{
+    .name = "target",
+    .form = data_value::names,
+    .value_name = "NAMES",
+    .example = "price",
+    .help = "columns of numbers that are one float32 label together, or GROUP:NAME,... for a label with a name"};
 inline constexpr data_option classes_option{.name = "classes",
                                             .form = data_value::names,
                                             .value_name = "NAMES",
@@ -35,7 +36,7 @@ inline constexpr data_option id_option{.name = "id",
                                        .form = data_value::text,
                                        .value_name = "NAME",
                                        .example = "id",
-                                       .help = "a column that names the samples, and is no input"};
+                                       .help = "a column that names the samples in predictions, and is no input"};
 inline constexpr data_option skip_empty_option{
     .name = "skip-empty", .form = data_value::toggle, .help = "leave out rows that lack a value which is used"};
 inline constexpr data_option separator_option{.name = "separator",

@@ -10,7 +10,9 @@
 #include "runtime/data/kept_rows.hpp"
 #include "runtime/data/new_tensor.hpp"
 #include "runtime/data/table_classes.hpp"
+#include "runtime/data/table_ids.hpp"
 #include "runtime/data/table_numbers.hpp"
+#include "runtime/data/table_options.hpp"
 #include "runtime/data/table_roles.hpp"
 #include "runtime/data/table_source.hpp"
 #include "runtime/data/table_text.hpp"
@@ -23,8 +25,6 @@ namespace {
 
 /// Rows in memory at a time while they are texts.
 constexpr std::uint64_t rows_at_a_time = 64;
-/// Their numbers are kept, 8 bytes each.
-constexpr std::uint64_t rows_left_out_max = 4u << 20;
 
 /// A table with what its columns are for, and what all its rows have shown.
 struct table_plan {
@@ -33,42 +33,52 @@ struct table_plan {
   table_source_ptr table;
   table_roles roles;
   std::vector<std::string> columns;
-  /// By input and by label: which of `columns` it has.
+  /// By input and by label: which of `columns` they have.
   std::vector<std::vector<std::size_t>> inputs;
-  std::vector<std::size_t> labels;
+  std::vector<std::vector<std::size_t>> labels;
   /// By column: numbers in a cell, 0 for one that is no array. -1: not yet known.
   std::vector<std::int64_t> widths;
   /// By label; without one of targets.
   std::vector<table_classes> classes;
 };
 
+std::vector<std::size_t> places_of(const std::vector<std::string>& columns,
+                                   const std::unordered_map<std::string_view, std::size_t>& places) {
+  std::vector<std::size_t> found;
+  for (const std::string& each : columns) found.push_back(places.at(each));
+  return found;
+}
+
 void place_columns(table_plan& plan) {
   std::unordered_map<std::string_view, std::size_t> places;
   for (std::size_t at = 0; at < plan.columns.size(); ++at) places.emplace(plan.columns[at], at);
-  for (const table_input& input : plan.roles.inputs) {
-    std::vector<std::size_t>& of_input = plan.inputs.emplace_back();
-    for (const std::string& each : input.columns) of_input.push_back(places.at(each));
-  }
-  for (const table_label& label : plan.roles.labels) plan.labels.push_back(places.at(label.column));
+  for (const table_input& each : plan.roles.inputs) plan.inputs.push_back(places_of(each.columns, places));
+  for (const table_label& each : plan.roles.labels) plan.labels.push_back(places_of(each.columns, places));
 }
 
-/// Numbers of input `i` in one row.
-std::int64_t numbers_in(const table_plan& plan, std::size_t i) {
+/// Numbers of these columns in one row.
+std::int64_t numbers_in(const table_plan& plan, const std::vector<std::size_t>& columns) {
   std::int64_t numbers = 0;
-  for (const std::size_t at : plan.inputs[i]) numbers += std::max<std::int64_t>(1, plan.widths[at]);
+  for (const std::size_t at : columns) numbers += std::max<std::int64_t>(1, plan.widths[at]);
   return numbers;
 }
 
-std::vector<std::int64_t> shape_of(const table_plan& plan, std::size_t i) {
-  if (!plan.roles.inputs[i].is_group && plan.widths[plan.inputs[i].front()] == 0) return {};
-  return {numbers_in(plan, i)};
+std::vector<std::int64_t> shape_of(const table_plan& plan, const std::vector<std::size_t>& columns, bool is_group) {
+  if (!is_group && plan.widths[columns.front()] == 0) return {};
+  return {numbers_in(plan, columns)};
 }
 
-/// Writes the numbers of input `i`, row by row, where `into` points.
+std::vector<std::int64_t> shape_of_label(const table_plan& plan, std::size_t i) {
+  if (!plan.roles.labels[i].is_target) return {};
+  return shape_of(plan, plan.labels[i], plan.labels[i].size() > 1);
+}
+
+/// Writes the numbers of these columns, row by row, where `into` points.
 template <class Number>
-expected<void> fill_input(const table_plan& plan, std::size_t i, const table_rows& rows, Number* into) {
+expected<void> fill_numbers(const table_plan& plan, const std::vector<std::size_t>& columns, const table_rows& rows,
+                            Number* into) {
   for (std::size_t row = 0; row < rows.lines.size(); ++row) {
-    for (const std::size_t at : plan.inputs[i]) {
+    for (const std::size_t at : columns) {
       const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.widths[at]));
       const cell_place place{plan.table->path(), rows.lines[row], plan.columns[at]};
       TROUPE_TRY(read_cell(rows.cells[at][row], plan.widths[at], place, std::span<Number>(into, wide)));
@@ -86,7 +96,7 @@ class table_set final : public data_set {
   [[nodiscard]] std::uint64_t left_out() const noexcept override { return rows_.left_out(); }
   [[nodiscard]] std::vector<std::int64_t> sample_shape() const override {
     std::int64_t most = 0;
-    for (std::size_t i = 0; i < plan_.inputs.size(); ++i) most = std::max(most, numbers_in(plan_, i));
+    for (const std::vector<std::size_t>& each : plan_.inputs) most = std::max(most, numbers_in(plan_, each));
     return {most};
   }
   [[nodiscard]] std::uint32_t classes() const noexcept override {
@@ -98,16 +108,28 @@ class table_set final : public data_set {
   [[nodiscard]] std::string reading() const override { return plan_.reading; }
   [[nodiscard]] std::vector<std::string> files() const override { return {plan_.table->path()}; }
 
+  [[nodiscard]] expected<std::vector<std::string>> ids(sample_range range) const override {
+    if (!plan_.roles.id) return std::vector<std::string>();
+    return read_ids(*plan_.table, rows_, range, *plan_.roles.id);
+  }
+  [[nodiscard]] metric_advice advice() const override {
+    const std::vector<table_label>& labels = plan_.roles.labels;
+    const bool has_numbers = !labels.empty() && labels.front().is_target;
+    return advice_for_table(*plan_.table, labels, has_numbers ? numbers_in(plan_, plan_.labels.front()) : 0);
+  }
+
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     sample_block block;
     for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
       const table_input& input = plan_.roles.inputs[i];
-      block.inputs.set(input.name, TROUPE_TRY(new_tensor(with_rows(range.size(), shape_of(plan_, i)),
-                                                         input.is_integer ? at::kLong : at::kFloat, plan_.name)));
+      block.inputs.set(input.name,
+                       TROUPE_TRY(new_tensor(with_rows(range.size(), shape_of(plan_, plan_.inputs[i], input.is_group)),
+                                             input.is_integer ? at::kLong : at::kFloat, plan_.name)));
     }
-    for (const table_label& each : plan_.roles.labels) {
-      const auto rows = static_cast<std::int64_t>(range.size());
-      block.labels.set(each.name, TROUPE_TRY(new_tensor({rows}, each.is_target ? at::kFloat : at::kLong, plan_.name)));
+    for (std::size_t i = 0; i < plan_.labels.size(); ++i) {
+      const table_label& label = plan_.roles.labels[i];
+      block.labels.set(label.name, TROUPE_TRY(new_tensor(with_rows(range.size(), shape_of_label(plan_, i)),
+                                                         label.is_target ? at::kFloat : at::kLong, plan_.name)));
     }
     std::int64_t done = 0;
     for (const sample_range& run : rows_.runs(range)) {
@@ -126,26 +148,32 @@ class table_set final : public data_set {
     for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
       const table_input& input = plan_.roles.inputs[i];
       const at::Tensor& tensor = into.inputs.at(input.name);
-      const std::int64_t from = done * numbers_in(plan_, i);
-      TROUPE_TRY(input.is_integer ? fill_input(plan_, i, rows, tensor.mutable_data_ptr<std::int64_t>() + from)
-                                  : fill_input(plan_, i, rows, tensor.mutable_data_ptr<float>() + from));
+      const std::int64_t from = done * numbers_in(plan_, plan_.inputs[i]);
+      TROUPE_TRY(input.is_integer
+                     ? fill_numbers(plan_, plan_.inputs[i], rows, tensor.mutable_data_ptr<std::int64_t>() + from)
+                     : fill_numbers(plan_, plan_.inputs[i], rows, tensor.mutable_data_ptr<float>() + from));
     }
     for (std::size_t i = 0; i < plan_.roles.labels.size(); ++i) {
       const table_label& label = plan_.roles.labels[i];
       const at::Tensor& tensor = into.labels.at(label.name);
-      const std::size_t at = plan_.labels[i];
-      for (std::size_t row = 0; row < rows.lines.size(); ++row) {
-        const cell_place place{plan_.table->path(), rows.lines[row], label.column};
-        const table_cell& cell = rows.cells[at][row];
-        const auto to = done + static_cast<std::int64_t>(row);
-        if (label.is_target) {
-          TROUPE_TRY(read_cell(cell, 0, place, std::span<float>(tensor.mutable_data_ptr<float>() + to, 1)));
-          continue;
-        }
-        const auto found = cell ? plan_.classes[i].class_of(*cell) : std::nullopt;
-        if (!found) return changed(place);
-        tensor.mutable_data_ptr<std::int64_t>()[to] = *found;
+      if (label.is_target) {
+        float* const to = tensor.mutable_data_ptr<float>() + done * numbers_in(plan_, plan_.labels[i]);
+        TROUPE_TRY(fill_numbers(plan_, plan_.labels[i], rows, to));
+      } else {
+        TROUPE_TRY(fill_classes(plan_.labels[i].front(), plan_.classes[i], rows,
+                                tensor.mutable_data_ptr<std::int64_t>() + done));
       }
+    }
+    return {};
+  }
+
+  expected<void> fill_classes(std::size_t at, const table_classes& classes, const table_rows& rows,
+                              std::int64_t* into) const {
+    for (std::size_t row = 0; row < rows.lines.size(); ++row) {
+      const table_cell& cell = rows.cells[at][row];
+      const auto found = cell ? classes.class_of(*cell) : std::nullopt;
+      if (!found) return changed({plan_.table->path(), rows.lines[row], plan_.columns[at]});
+      *into++ = *found;
     }
     return {};
   }
@@ -157,7 +185,8 @@ class table_set final : public data_set {
 /// Looks at all rows: their values, and which of them are samples.
 class table_check {
  public:
-  explicit table_check(table_plan& plan) : plan_(plan), rows_(plan.table->rows()) {}
+  /// `guesses`: the user named neither inputs nor labels, so an input may be a label.
+  table_check(table_plan& plan, bool guesses) : plan_(plan), guesses_(guesses), rows_(plan.table->rows()) {}
 
   expected<kept_rows> run() {
     for (std::uint64_t begin = 0; begin < plan_.table->rows(); begin += rows_at_a_time) {
@@ -185,31 +214,37 @@ class table_check {
                   "there is no value", "fill it, or leave out such rows, with the option skip-empty");
     }
     if (plan_.roles.ignored) {
-      const std::string& label = *rows.cells[plan_.labels.front()][row];
+      const std::string& label = *rows.cells[plan_.labels.front().front()][row];
       if (class_number(label) == plan_.roles.ignored) return leave_out(rows.first + row);
     }
     for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
-      const bool is_integer = plan_.roles.inputs[i].is_integer;
-      for (const std::size_t at : plan_.inputs[i]) TROUPE_TRY(check_numbers(rows, row, at, is_integer, true));
+      for (const std::size_t at : plan_.inputs[i]) {
+        auto checked = check_numbers(rows, row, at, plan_.roles.inputs[i].is_integer, columns_option);
+        if (!checked && guesses_) checked.error().fix = fix_of_guess(*plan_.table, plan_.columns[at]);
+        TROUPE_TRY(std::move(checked));
+      }
     }
-    for (std::size_t i = 0; i < plan_.roles.labels.size(); ++i) {
-      const table_label& label = plan_.roles.labels[i];
-      const std::size_t at = plan_.labels[i];
-      if (label.is_target) {
-        TROUPE_TRY(check_numbers(rows, row, at, false, false));
-      } else {
-        TROUPE_TRY(plan_.classes[i].add(*rows.cells[at][row],
-                                        table_place(plan_.table->path(), rows.lines[row], label.column)));
+    for (std::size_t i = 0; i < plan_.labels.size(); ++i) {
+      const bool is_target = plan_.roles.labels[i].is_target;
+      for (const std::size_t at : plan_.labels[i]) {
+        TROUPE_TRY(is_target ? check_numbers(rows, row, at, false, target_option)
+                             : check_class(rows, row, at, plan_.classes[i]));
       }
     }
     return {};
   }
 
-  expected<void> check_numbers(const table_rows& rows, std::size_t row, std::size_t at, bool is_integer,
-                               bool may_be_array) {
+  expected<void> check_class(const table_rows& rows, std::size_t row, std::size_t at, table_classes& into) {
     const cell_place place{plan_.table->path(), rows.lines[row], plan_.columns[at]};
+    TROUPE_TRY(check_no_array(*rows.cells[at][row], place));
+    return into.add(*rows.cells[at][row], table_place(place.path, place.line, place.column));
+  }
+
+  expected<void> check_numbers(const table_rows& rows, std::size_t row, std::size_t at, bool is_integer,
+                               const data_option& option) {
+    const cell_place place{plan_.table->path(), rows.lines[row], plan_.columns[at], option.name};
     std::int64_t& width = plan_.widths[at];
-    if (width < 0) width = may_be_array ? TROUPE_TRY(width_of_cell(*rows.cells[at][row], place)) : 0;
+    if (width < 0) width = TROUPE_TRY(width_of_cell(*rows.cells[at][row], place));
     const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(1, width));
     if (is_integer) {
       integers_.resize(wide);
@@ -229,6 +264,7 @@ class table_check {
   }
 
   table_plan& plan_;
+  const bool guesses_;
   kept_rows rows_;
   std::vector<std::int64_t> integers_;
   std::vector<float> reals_;
@@ -257,7 +293,9 @@ expected<data_set_ptr> make_table_set(table_source_ptr table, const data_request
   place_columns(plan);
   plan.widths.assign(plan.columns.size(), -1);
   plan.classes.assign(plan.roles.labels.size(), table_classes(plan.roles.classes));
-  kept_rows rows = TROUPE_TRY(table_check(plan).run());
+  const bool guesses = plan.roles.labels.empty() && !request.options.has(columns_option.name) &&
+                       !request.options.has(inputs_option.name);
+  kept_rows rows = TROUPE_TRY(table_check(plan, guesses).run());
   return std::make_shared<const table_set>(std::move(plan), std::move(rows));
 }
 

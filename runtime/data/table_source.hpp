@@ -67,10 +67,13 @@ inline constexpr std::uint64_t table_rows_per_mark = 16;
 struct csv_form {
   char separator = ',';
   bool has_header = true;
+  /// Else a header of one cell that has another separator is an error.
+  bool is_separator_given = false;
 };
 
 /// RFC 4180, with LF, CR LF or CR as line end, and a byte order mark at the beginning or none. Blank lines are no rows.
-/// Errors: as open_bytes; E0303, E0306 as above, and for two columns of one name, or an empty one, in the header.
+/// Errors: as open_bytes; E0303, E0306 as above; in the header E0303 for two columns of one name, and for one cell with
+/// another separator.
 expected<table_source_ptr> open_csv_table(const std::string& path, const csv_form& form = {});
 /// One JSON object per line. Errors: as open_bytes; E0303 and E0306 as above; objects nested more than 64 deep E0303.
 expected<table_source_ptr> open_jsonl_table(const std::string& path);

@@ -34,7 +34,12 @@ std::optional<std::size_t> find_bad_byte(std::string_view text) {
 }
 
 expected<byte_region_ptr> open_table_bytes(const std::string& path) {
-  byte_region_ptr region = TROUPE_TRY(open_bytes(path));
+  auto opened = open_bytes(path);
+  if (!opened && opened.error().code == error_code::data_empty) {
+    return fail(error_code::data_empty, path, "is empty (0 bytes), so it has no row",
+                "write the rows into it, or name another file");
+  }
+  byte_region_ptr region = TROUPE_TRY(std::move(opened));
   std::array<std::uint8_t, 2> begin{};
   if (region->size() < begin.size()) return region;
   TROUPE_TRY(region->read(0, begin));

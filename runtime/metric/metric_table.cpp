@@ -136,7 +136,8 @@ expected<void> check_class_state(const metric_request& asked, std::uint32_t clas
     return fail(error_code::value_out_of_range, "metric " + asked.name,
                 "counts per class, but the labels of these data are no classes",
                 "give one integer label per sample (of one-hot labels: labels.argmax(1)), or choose another metric: " +
-                    metric_list(metric_task::numbers));
+                    metric_list(metric_task::numbers) + "; for several labels of 0 and 1: auroc, " +
+                    metric_list(metric_task::labels));
   }
   if (asked.classes <= classes_max) return {};
   return fail(

@@ -64,7 +64,9 @@ std::string fix_of_labels(const at::Tensor& outputs, const at::Tensor& labels) {
     }
     const bool is_regression = are_numbers(outputs, labels) && is_real(labels);
     return "give the class of each sample; of one-hot labels it is labels.argmax(1)" +
-           (is_regression ? "; for regression use one of: " + metric_list(metric_task::numbers) : std::string());
+           (is_regression ? "; for regression use one of: " + metric_list(metric_task::numbers) +
+                                "; for several labels of 0 and 1: auroc, " + metric_list(metric_task::labels)
+                          : std::string());
   }
   const bool is_whole = at::isIntegralType(labels.scalar_type(), /*includeBool=*/true);
   if (is_whole && is_column(labels)) return "store the labels as int64: labels.to(at::kLong)";

@@ -1,3 +1,4 @@
+#include <cctype>
 #include <chrono>
 #include <limits>
 
@@ -40,8 +41,27 @@ double wall_seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+namespace {
+
+/// "metrics.txt", where who wrote it hardly expects a new folder. "run-0.5" is one.
+bool looks_like_a_file(const std::filesystem::path& target, const std::filesystem::path& ending) {
+  const std::string text = ending.string();
+  const bool has_ending = text.size() > 1 && std::isalpha(static_cast<unsigned char>(text[1])) != 0;
+  std::error_code none;
+  return has_ending && !std::filesystem::is_directory(target, none);
+}
+
+}  // namespace
+
 expected<std::unique_ptr<scalar_log>> scalar_log::open(const std::filesystem::path& target) {
   const auto ending = target.extension();
+  if (ending != ".csv" && ending != ".jsonl" && looks_like_a_file(target, ending)) {
+    const std::string stem = (target.parent_path() / target.stem()).string();
+    return fail(
+        error_code::value_out_of_range, "log_scalars",
+        fmt::format("the name \"{}\" ends in {}, and there is no such format", target.string(), ending.string()),
+        fmt::format("write {0}.csv or {0}.jsonl, or {1}/ for a folder for TensorBoard", stem, target.string()));
+  }
   return ending == ".csv" || ending == ".jsonl" ? open_scalar_rows(target) : open_event_files(target);
 }
 

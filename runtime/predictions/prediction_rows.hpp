@@ -3,6 +3,7 @@
 #include <string>
 
 #include "runtime/metric/row_writer.hpp"
+#include <troupe/data_set.hpp>
 #include <troupe/error.hpp>
 #include <troupe/metric.hpp>
 #include <troupe/options.hpp>
@@ -24,9 +25,11 @@ enum class prediction_format : std::uint8_t {
 /// them in 64 bits, then the elements.
 [[nodiscard]] metric_ptr make_prediction_rows(prediction_format format, prediction_extra with);
 
-/// Writes these rows to `file`, which takes the place of an old one when it is whole. E0611 where it cannot be written;
-/// E0603 where micro-batches have rows that do not make one array.
+/// Writes these rows to `file`, which takes the place of an old one when it is whole. Lines get the ids that `data` has
+/// for the samples, {"sample": 3, "id": "a7", ...}; null: none. E0611 where the file cannot be written; E0603 where
+/// micro-batches have rows that do not make one array; E0604, or what data_set::ids() tells, where ids cannot be read;
+/// E0702 for rows that are no lines.
 [[nodiscard]] expected<std::shared_ptr<row_writer>> open_prediction_file(const std::string& file,
-                                                                         prediction_format format);
+                                                                         prediction_format format, data_set_ptr data);
 
 }  // namespace troupe

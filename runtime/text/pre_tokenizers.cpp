@@ -113,11 +113,17 @@ class pattern_pre_tokenizer : public pre_tokenizer {
   bool is_inverted_;
 };
 
+/// Compiled once, as a file may have any number of such parts.
+const regex& byte_level_words() {
+  static const regex words = *regex::compile(byte_level_expression);
+  return words;
+}
+
 class byte_level_pre_tokenizer : public pre_tokenizer {
  public:
   byte_level_pre_tokenizer(bool adds_space, bool uses_regex, bool is_last)
       : adds_space_(adds_space), is_last_(is_last) {
-    if (uses_regex) words_.emplace(*regex::compile(byte_level_expression));
+    if (uses_regex) words_.emplace(byte_level_words());
   }
 
   expected<void> apply(document& text) const override {

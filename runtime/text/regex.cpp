@@ -11,7 +11,6 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t pattern_bytes_max = 1U << 12;
 /// How often a search may go back, in all and for each byte of the text.
 constexpr unsigned long retries_max = 100'000;
 constexpr unsigned long retries_per_byte_max = 50;
@@ -41,7 +40,6 @@ bool calls_groups(std::string_view pattern) {
 }  // namespace
 
 tl::expected<regex, std::string> regex::compile(std::string_view pattern) {
-  if (pattern.size() > pattern_bytes_max) return tl::make_unexpected(std::string("it has more than 4 KiB"));
   if (calls_groups(pattern)) return tl::make_unexpected(std::string("calls of groups are not supported"));
   const auto& loaded = oniguruma::library();
   if (!loaded) return tl::make_unexpected(loaded.error());

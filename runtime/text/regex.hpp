@@ -22,7 +22,8 @@ namespace troupe {
 /// A regular expression of Oniguruma, the library that the `tokenizers` package uses, in its own syntax. Threads: any.
 class regex {
  public:
-  /// The error says why the library refuses the pattern, or that it has more than 4 KiB or calls a group.
+  /// The error says why the library refuses the pattern, or that it calls a group. A compiled pattern may take
+  /// thousands of times its bytes (tokenizer_file.hpp).
   static tl::expected<regex, std::string> compile(std::string_view pattern);
 
  private:

@@ -1,5 +1,7 @@
 #include "runtime/text/tokenizer_file.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "messages/file_fixes.hpp"
@@ -14,6 +16,19 @@ constexpr std::uint64_t id_limit = 0xFFFFFFFF;
 /// By a generous estimate of what a JSON value takes, as in runtime/json.
 constexpr std::uint64_t value_bytes = 160;
 constexpr std::uint64_t rest_bytes_min = 24u << 20;
+
+/// (?i), (?i:a), (?m-i).
+bool may_ignore_case(std::string_view expression) {
+  constexpr std::string_view group = "(?";
+  for (std::size_t at = 0; (at = expression.find(group, at)) != std::string_view::npos;) {
+    for (at += group.size(); at < expression.size() &&
+                             (std::isalpha(static_cast<unsigned char>(expression[at])) != 0 || expression[at] == '-');
+         ++at) {
+      if (expression[at] == 'i') return true;
+    }
+  }
+  return false;
+}
 
 /// Builds the values of a JSON text, and streams large ones. The names of the functions are nlohmann's.
 class file_reader : public nlohmann::json_sax<json> {
@@ -138,8 +153,8 @@ class file_reader : public nlohmann::json_sax<json> {
   bool value(Value&& given) {
     if (where_ != place::outside) return wrong("the vocabulary or the merges have a value of another type");
     json made(std::forward<Value>(given));
-    const std::uint64_t text_bytes = made.is_string() ? made.get_ref<const std::string&>().size() : 0;
-    if (!spend(value_bytes + text_bytes)) return false;
+    const std::string_view text = made.is_string() ? made.get_ref<const std::string&>() : std::string_view();
+    if (!spend(value_bytes + text.size()) || (made.is_string() && !has_room_for(text))) return false;
     put(std::move(made));
     return true;
   }
@@ -160,6 +175,24 @@ class file_reader : public nlohmann::json_sax<json> {
     }
     open_.pop_back();
     return true;
+  }
+
+  /// A text that is a regular expression, or the content of an added token or a replacement.
+  bool has_room_for(std::string_view text) {
+    if (open_.empty() || !open_.back()->is_object()) return true;
+    if (key_ == "Regex") {
+      expression_bytes_ +=
+          std::max<std::uint64_t>(1, text.size()) * (may_ignore_case(text) ? expression_without_case : 1);
+      if (expression_bytes_ <= expression_bytes_max) return true;
+      return too_large("its regular expressions have more than " + std::to_string(expression_bytes_max) +
+                       " bytes together, where one that ignores case counts " +
+                       std::to_string(expression_without_case) + " times");
+    }
+    if (key_ != "content") return true;
+    content_bytes_ += text.size();
+    if (content_bytes_ <= added_bytes_max) return true;
+    return too_large("its added tokens and replacements have more than " + std::to_string(added_bytes_max) +
+                     " bytes together");
   }
 
   bool has_room() {
@@ -220,6 +253,8 @@ class file_reader : public nlohmann::json_sax<json> {
   bool is_in_model_ = false;
   std::size_t parts_ = 0;
   std::size_t listed_ = 0;
+  std::uint64_t expression_bytes_ = 0;
+  std::uint64_t content_bytes_ = 0;
   bool is_beyond_limits_ = false;
   std::string finding_;
 };

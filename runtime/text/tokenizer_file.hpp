@@ -17,6 +17,13 @@ namespace troupe {
 inline constexpr std::size_t tokens_max = 1u << 20;
 inline constexpr std::size_t merges_max = 1u << 20;
 
+/// Bytes of all regular expressions of a file. One that may ignore case counts so many times: compiled, it takes up to
+/// 23,000 times its bytes, (?i)[\w][\w]..., and others up to 4200.
+inline constexpr std::size_t expression_bytes_max = 8u << 10;
+inline constexpr std::size_t expression_without_case = 6;
+/// Bytes of all added tokens and replacements, which are kept several times.
+inline constexpr std::size_t added_bytes_max = 4u << 20;
+
 /// Pairs of texts behind each other in one block.
 class merge_list {
  public:

@@ -24,6 +24,8 @@ inline void copy_file(const scratch& directory, const std::string& from, const s
 
 /// E01xx.
 std::vector<followed_fix> usage_fixes();
+/// What a user is told who names no metric of a task, or not what the columns of a table are for.
+std::vector<followed_fix> task_fixes();
 /// E02xx.
 std::vector<followed_fix> model_fixes();
 /// Of weights and of folders.

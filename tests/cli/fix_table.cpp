@@ -11,12 +11,15 @@ void make_files_to_mend(const scratch& directory) {
   std::string flipped = file_content(directory.path() / "good.pt");
   flipped[flipped.size() / 2] ^= 1;
   directory.write("flipped.pt", flipped);
+  directory.write("semicolons.csv", "area;rooms;age;price\n80;3;20;200\n90;4;1;300\n");
+  directory.write("kind.csv", "area,rooms,age,price\n80,3,20,200\n");
+  directory.write("empty.csv", "");
   make_folders_to_mend(directory);
 }
 
 std::vector<followed_fix> followed_fixes() {
   std::vector<followed_fix> all = usage_fixes();
-  for (const auto& part : {model_fixes(), weights_fixes(), file_fixes()})
+  for (const auto& part : {task_fixes(), model_fixes(), weights_fixes(), file_fixes()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -30,6 +30,30 @@ std::string folder_of(const std::string& model) {
   return "tokenizer=" + (data_dir() / "text" / model).string();
 }
 
+std::vector<bad_text> bad_labels_of_texts() {
+  const std::string reviews = ",text=t,label=l," + folder_of("classifier");
+  constexpr error_code format = error_code::data_bad_format;
+  return {
+      {"ragged_label", "jsonl:FILE,text=t,target=l," + folder_of("classifier"),
+       "{\"t\":\"a\",\"l\":[0,1]}\n{\"t\":\"b\",\"l\":[1]}\n", format, "line 2, column l: expected 2 numbers"},
+      {"text_in_label", "jsonl:FILE,text=t,target=l," + folder_of("classifier"), "{\"t\":\"a\",\"l\":[0,\"x\"]}\n",
+       format, "line 1, column l"},
+      {"empty_label", "jsonl:FILE,text=t,target=l," + folder_of("classifier"), "{\"t\":\"a\",\"l\":[]}\n", format,
+       "line 1, column l"},
+      {"nan_in_labels", "csv:FILE,text=t,target=l+m," + folder_of("classifier"), "t,l,m\na,0,nan\n", format,
+       "line 2, column m"},
+      {"array_as_class", "jsonl:FILE" + reviews, "{\"t\":\"a\",\"l\":[0,1]}\n", format, "write target=l"},
+      {"two_groups", "csv:FILE,text=t,target=x:l+y:m," + folder_of("classifier"), "t,l,m\na,0,1\n",
+       error_code::value_out_of_range, "target=A+B"},
+      {"two_scores", "csv:FILE,text=t,pair=t,each-alone,target=l+m," + folder_of("classifier"), "t,l,m\na,0,1\n",
+       error_code::value_out_of_range, "one score"},
+      {"ignored_numbers", "csv:FILE,text=t,target=l+m,ignore=1," + folder_of("classifier"), "t,l,m\na,0,1\n",
+       error_code::value_out_of_range, "ignore="},
+      {"no_id", "csv:FILE,id=who" + reviews, "t,l\na,0\n", error_code::data_missing, "who"},
+      {"semicolons", "csv:FILE" + reviews, "t;l\na;0\n", format, R"(separator=";")"},
+  };
+}
+
 std::vector<bad_text> bad_texts() {
   const std::string language = "," + folder_of("language");
   const std::string reviews = ",text=t,label=l," + folder_of("classifier");
@@ -99,6 +123,8 @@ TEST_P(bad_text_files, are_errors_that_name_the_file) {
   EXPECT_FALSE(opened.error().fix.empty());
 }
 
+INSTANTIATE_TEST_SUITE_P(labels, bad_text_files, ::testing::ValuesIn(bad_labels_of_texts()),
+                         [](const auto& one) { return std::string(one.param.name); });
 INSTANTIATE_TEST_SUITE_P(all, bad_text_files, ::testing::ValuesIn(bad_texts()),
                          [](const auto& one) { return std::string(one.param.name); });
 

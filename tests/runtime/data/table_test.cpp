@@ -122,6 +122,58 @@ TEST_F(table_by_hand, columns_have_roles_by_options) {
   EXPECT_EQ(bare.labels.only().item<std::int64_t>(), 4);
 }
 
+TEST_F(table_by_hand, several_columns_are_one_label) {
+  const std::string text = "x,rain,wind,\"a,b\"\n1,0,1,0.5\n2,1,true,-2\n3,0,0,1e-3\n";
+  const at::Tensor wanted = at::tensor({0.0F, 1.0F, 0.5F, 1.0F, 1.0F, -2.0F, 0.0F, 0.0F, 1e-3F}).reshape({3, 3});
+  const data_set_ptr data = csv(text, ",target=rain+wind+\"a,b\"");
+  EXPECT_TRUE(at::equal(get(data->read({0, 3})).labels.only(), wanted));
+  EXPECT_TRUE(at::equal(get(data->read({1, 2})).labels.only(), wanted.slice(0, 1, 2)));
+  EXPECT_TRUE(at::equal(get(data->read({0, 3})).inputs.only(), at::tensor({1.0F, 2.0F, 3.0F}).reshape({3, 1})));
+  EXPECT_EQ(data->classes(), 0U);
+  const sample_block two = get(csv(text, ",columns=x,target=w:rain+wind+\"v:a,b\",label=wind")->read({0, 2}));
+  EXPECT_EQ(two.labels.names(), "wind, w, v");
+  EXPECT_TRUE(at::equal(two.labels.at("w"), wanted.slice(0, 0, 2).slice(1, 0, 2)));
+  EXPECT_TRUE(at::equal(two.labels.at("v"), at::tensor({0.5F, -2.0F}))) << "of one column as without a group";
+  EXPECT_EQ(two.labels.at("wind").scalar_type(), at::kLong);
+}
+
+TEST_F(table_by_hand, arrays_are_labels_of_several_numbers) {
+  const std::string text = "{\"x\":1,\"y\":[0,1,1],\"z\":5}\n{\"z\":6,\"y\":[1.5,0,-1],\"x\":2}\n";
+  const at::Tensor y = at::tensor({0.0F, 1.0F, 1.0F, 1.5F, 0.0F, -1.0F}).reshape({2, 3});
+  EXPECT_TRUE(at::equal(get(jsonl(text, ",columns=x,target=y")->read({0, 2})).labels.only(), y));
+  const at::Tensor both = at::cat({at::tensor({5.0F, 6.0F}).reshape({2, 1}), y}, 1);
+  EXPECT_TRUE(at::equal(get(jsonl(text, ",columns=x,target=z+y")->read({0, 2})).labels.only(), both));
+  EXPECT_TRUE(at::equal(get(csv("x,y\n1,\"[0, 1]\"\n2,\"[1, 1]\"\n", ",target=y")->read({0, 2})).labels.only(),
+                        at::tensor({0.0F, 1.0F, 1.0F, 1.0F}).reshape({2, 2})))
+      << "as pandas writes lists";
+  EXPECT_THAT(get(jsonl("{\"x\":1,\"y\":[2]}\n", ",target=y")->read({0, 1})).labels.only().sizes(), ElementsAre(1, 1));
+}
+
+TEST_F(table_by_hand, samples_have_the_ids_of_a_column) {
+  const data_set_ptr data = csv("who,x,label\nann,1,0\nbob,,1\n\"c \"\"d\",3,1\n,4,0\n", ",id=who,skip-empty");
+  EXPECT_THAT(get(data->ids({0, 3})), ElementsAre("ann", "c \"d", "")) << "of rows that are samples alone";
+  EXPECT_THAT(get(data->ids({1, 2})), ElementsAre("c \"d"));
+  EXPECT_THAT(get(cast_inputs(data, at::kDouble)->ids({1, 2})), ElementsAre("c \"d"));
+  EXPECT_THAT(get(jsonl("{\"id\":17,\"x\":1}\n{\"id\":\"b\",\"x\":1}\n", ",id=id")->ids({0, 2})),
+              ElementsAre("17", "b"));
+  EXPECT_THAT(get(csv("x,label\n1,0\n")->ids({0, 1})), ElementsAre());
+  std::string many = "x,name\n";
+  for (int i = 0; i < 300; ++i) many += std::to_string(i) + ",n" + std::to_string(i) + "\n";
+  const auto ids = get(csv(many, ",id=name")->ids({100, 300}));
+  ASSERT_EQ(ids.size(), 200U);
+  EXPECT_EQ(ids.front() + ids.back(), "n100n299");
+}
+
+TEST_F(table_by_hand, tells_which_metrics_fit) {
+  const std::string text = "a,b,kind\n1,2,3\n4,5,6\n";
+  EXPECT_THAT(csv(text)->advice().fix,
+              HasSubstr("label=NAME for classes or target=NAME for numbers; the columns are a, b"));
+  EXPECT_EQ(csv(text, ",label=kind")->advice().fix, "");
+  EXPECT_THAT(csv(text, ",target=kind")->advice().fix, HasSubstr("--metrics mae,rmse"));
+  EXPECT_THAT(csv(text, ",target=b+kind")->advice().fix, HasSubstr("--metrics auroc,mean_average_precision"));
+  EXPECT_THAT(csv(text, ",label=b+kind")->advice().fix, HasSubstr("write target=b+kind"));
+}
+
 TEST_F(table_by_hand, names_of_classes_are_sorted_by_their_bytes) {
   const data_set_ptr data = csv("x,label\n1,cat\n2,Dog\n3,\"a,b\"\n4,cat\n");
   EXPECT_EQ(data->classes(), 3U);

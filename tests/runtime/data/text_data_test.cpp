@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/data/text_tokens.hpp"
+#include "sample_files.hpp"
 #include "tests/support/paths.hpp"
 #include <troupe/data_set.hpp>
 
@@ -85,6 +86,39 @@ TEST(text_table, gives_both_texts_of_a_pair_as_samples) {
   EXPECT_TRUE(at::equal(block.labels.at("side"), at::tensor({1, 0, 1}).to(at::kLong)));
   EXPECT_FLOAT_EQ(block.labels.at("score")[0].item<float>(), 0.146F);
   EXPECT_TRUE(block.inputs.at("token_type_ids").eq(0).all().item<bool>());
+}
+
+TEST(text_table, takes_several_numbers_as_one_label_and_names_of_samples) {
+  const std::string folder = (source_dir() / "tests/cli/several_labels").string();
+  const auto csv = get(open_data("csv:" + folder + "/texts.csv,text=text,target=a+b+c,id=who," + classifier_folder));
+  const auto lines =
+      get(open_data("jsonl:" + folder + "/texts.jsonl,text=text,target=all,id=who," + classifier_folder));
+  std::ifstream file(folder + "/texts.jsonl");
+  std::int64_t row = 0;
+  const at::Tensor of_csv = get(csv->read({0, 40})).labels.only();
+  for (std::string line; std::getline(file, line); ++row) {
+    const auto wanted = json::parse(line)["all"].get<std::vector<float>>();
+    EXPECT_TRUE(at::equal(of_csv[row], at::tensor(wanted))) << row;
+  }
+  EXPECT_EQ(row, 40);
+  EXPECT_TRUE(at::equal(get(lines->read({0, 40})).labels.only(), of_csv));
+  EXPECT_TRUE(at::equal(get(lines->read({7, 9})).labels.only(), of_csv.slice(0, 7, 9)));
+  EXPECT_THAT(get(csv->ids({7, 9})), ElementsAre("r7", "r8"));
+  EXPECT_THAT(get(lines->ids({39, 40})), ElementsAre("r39"));
+  EXPECT_THAT(csv->advice().fix, HasSubstr("auroc"));
+}
+
+TEST(text_table, names_samples_by_their_rows) {
+  const scratch_directory directory;
+  const std::string file = directory / "t.csv";
+  std::ofstream(file) << "who,one,two\np,a,b\nq,,b\nr,c,d\n";
+  const auto data =
+      get(open_data("csv:" + file + ",text=one,pair=two,each-alone,id=who,skip-empty," + classifier_folder));
+  EXPECT_EQ(data->size(), 4U);
+  EXPECT_EQ(data->left_out(), 1U);
+  EXPECT_THAT(get(data->ids({0, 4})), ElementsAre("p", "p", "r", "r"));
+  EXPECT_THAT(get(data->ids({1, 3})), ElementsAre("p", "r"));
+  EXPECT_THAT(data->advice().fix, HasSubstr("--metrics sentence_similarity"));
 }
 
 TEST(text_table, reads_the_same_bits_however_it_is_read) {

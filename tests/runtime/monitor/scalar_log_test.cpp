@@ -55,6 +55,22 @@ TEST_F(scalars, are_rows_of_csv) {
   EXPECT_EQ(behind_time(found[6]), "6,eval/accuracy,0.2");
 }
 
+TEST_F(scalars, have_no_target_that_looks_like_another_file) {
+  for (const char* name : {"x.txt", "x.json", "runs.v2", "a.b/x.tsv", "x.csv.gz"}) {
+    const auto log = scalar_log::open(folder_ / name);
+    ASSERT_FALSE(log) << name;
+    EXPECT_EQ(log.error().code, error_code::value_out_of_range);
+    EXPECT_THAT(log.error().fix, HasSubstr((folder_ / name).string() + "/ for a folder"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / name));
+  }
+  EXPECT_THAT(scalar_log::open("x.txt").error().fix, HasSubstr("write x.csv or x.jsonl"));
+  for (const char* name : {"runs.v2/", "lr-0.01", "plain", ".hidden", "a.b/run"}) {
+    EXPECT_EQ(write(folder_ / name, 5, {{"eval/accuracy", 0.1}}), 1U) << name;
+    EXPECT_TRUE(std::filesystem::is_directory(folder_ / name));
+  }
+  EXPECT_EQ(write(folder_ / "runs.v2", 6, {{"eval/accuracy", 0.1}}), 1U) << "a folder that is there";
+}
+
 TEST_F(scalars, are_an_object_per_step_in_jsonl) {
   EXPECT_EQ(write(folder_ / "s.jsonl", 5, {{"eval/accuracy", 0.1}, {"eval/nll", NAN}}), 2U);
   EXPECT_EQ(write(folder_ / "s.jsonl", 5, {{"eval/accuracy", 0.1}, {"eval/new", 3}}), 1U);

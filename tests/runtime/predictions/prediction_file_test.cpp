@@ -3,6 +3,7 @@
 // open_prediction_file(); the arrays are read by the reader of npy: data.
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include <ATen/Functions.h>
@@ -36,7 +37,7 @@ class prediction_file : public ::testing::Test {
                     std::int64_t size) {
     const prediction_format format = get(prediction_format_of(name));
     const metric_ptr kept = make_prediction_rows(format, with);
-    const auto file = get(open_prediction_file(path(name), format));
+    const auto file = get(open_prediction_file(path(name), format, nullptr));
     for (std::int64_t begin = 0; begin < output.size(0); begin += size) {
       const std::int64_t end = std::min(begin + size, output.size(0));
       const sample_range range{static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)};
@@ -89,7 +90,7 @@ TEST_F(prediction_file, is_an_array_that_npy_data_reads) {
 
 TEST_F(prediction_file, refuses_samples_that_make_no_array) {
   const metric_ptr kept = make_prediction_rows(prediction_format::npy, prediction_extra::none);
-  const auto file = get(open_prediction_file(path("p.npy"), prediction_format::npy));
+  const auto file = get(open_prediction_file(path("p.npy"), prediction_format::npy, nullptr));
   get(file->append({0, 0}, rows_of(*kept, {at::zeros({3, 4}, at::kLong), {}})));
   const auto refused = file->append({0, 1}, rows_of(*kept, {at::zeros({3, 5}, at::kLong), {}}));
   ASSERT_FALSE(refused);
@@ -100,7 +101,7 @@ TEST_F(prediction_file, refuses_samples_that_make_no_array) {
 TEST_F(prediction_file, leaves_the_old_one_without_an_end) {
   write("p.jsonl", prediction_extra::none, at::zeros({2}), at::zeros({2}), 2);
   const auto before = std::filesystem::last_write_time(path("p.jsonl"));
-  { const auto file = get(open_prediction_file(path("p.jsonl"), prediction_format::jsonl)); }
+  { const auto file = get(open_prediction_file(path("p.jsonl"), prediction_format::jsonl, nullptr)); }
   EXPECT_EQ(std::filesystem::last_write_time(path("p.jsonl")), before);
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(directory_.path())) ++files;
@@ -108,12 +109,83 @@ TEST_F(prediction_file, leaves_the_old_one_without_an_end) {
 }
 
 TEST_F(prediction_file, must_have_a_place_and_a_kind) {
-  EXPECT_EQ(open_prediction_file(path("none/p.npy"), prediction_format::npy).error().code,
+  EXPECT_EQ(open_prediction_file(path("none/p.npy"), prediction_format::npy, nullptr).error().code,
             error_code::output_unwritable);
   std::filesystem::create_directory(path("d.jsonl"));
-  EXPECT_EQ(open_prediction_file(path("d.jsonl"), prediction_format::jsonl).error().code,
+  EXPECT_EQ(open_prediction_file(path("d.jsonl"), prediction_format::jsonl, nullptr).error().code,
             error_code::output_unwritable);
   EXPECT_EQ(prediction_format_of("p.csv").error().code, error_code::value_out_of_range);
+}
+
+/// Samples with names; of a user, who may give anything.
+class named_samples final : public data_set {
+ public:
+  explicit named_samples(std::function<std::vector<std::string>(sample_range)> names) : names_(std::move(names)) {}
+  [[nodiscard]] std::uint64_t size() const noexcept override { return 23; }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return {1}; }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return 0; }
+  [[nodiscard]] std::string name() const override { return "named"; }
+  [[nodiscard]] expected<sample_block> read(sample_range range) const override {
+    return sample_block{at::zeros({static_cast<std::int64_t>(range.size()), 1}), {}};
+  }
+  [[nodiscard]] expected<std::vector<std::string>> ids(sample_range range) const override { return names_(range); }
+
+ private:
+  std::function<std::vector<std::string>(sample_range)> names_;
+};
+
+std::vector<std::string> some_names(sample_range range) {
+  std::vector<std::string> names;
+  for (std::uint64_t i = range.begin; i < range.end; ++i) names.push_back("n\"" + std::to_string(i) + "\xc3\xa9\n");
+  return names;
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+TEST_F(prediction_file, has_the_ids_of_samples) {
+  const auto data = std::make_shared<named_samples>(some_names);
+  const auto file = get(open_prediction_file(path("p.jsonl"), prediction_format::jsonl, data));
+  const std::string first =
+      "{\"sample\": 3, \"label\": 1}\n{\"sample\": 4, \"label\": 0}\n{\"sample\": 9, \"label\": 0}\n";
+  get(file->append({0, 0}, bytes_of(first)));
+  get(file->append({0, 1}, {}));
+  get(file->append({0, 2}, bytes_of("{\"sample\": 22, \"prediction\": 7}\n")));
+  get(file->finish());
+  std::ifstream lines(path("p.jsonl"));
+  std::vector<std::uint64_t> samples;
+  for (std::string line; std::getline(lines, line);) {
+    const json read = json::parse(line);
+    samples.push_back(read["sample"]);
+    EXPECT_EQ(read["id"], some_names({samples.back(), samples.back() + 1}).front());
+    EXPECT_EQ(read.size(), 3U);
+  }
+  EXPECT_THAT(samples, ::testing::ElementsAre(3, 4, 9, 22));
+}
+
+TEST_F(prediction_file, refuses_lines_and_ids_that_are_none) {
+  const auto data = std::make_shared<named_samples>(some_names);
+  for (const char* lie : {"x\n", "{\"sample\": 1}\n", "{\"sample\": 1, \"label\": 0}",
+                          "{\"sample\": 23, \"label\": 0}\n", "{\"sample\": -1, \"label\": 0}\n",
+                          "{\"sample\": 99999999999999999999, }\n", "\n", "{\"sample\": ", "{\"sample\": 1"}) {
+    const auto file = get(open_prediction_file(path("p.jsonl"), prediction_format::jsonl, data));
+    const auto refused = file->append({0, 0}, bytes_of(lie));
+    ASSERT_FALSE(refused) << lie;
+    EXPECT_EQ(refused.error().code, error_code::wire_malformed);
+  }
+  const std::string line = "{\"sample\": 1, \"label\": 0}\n";
+  for (const bool throws : {true, false}) {
+    const auto odd = std::make_shared<named_samples>([throws](sample_range) {
+      if (throws) throw std::runtime_error("no names today");
+      return std::vector<std::string>(7);
+    });
+    const auto file = get(open_prediction_file(path("p.jsonl"), prediction_format::jsonl, odd));
+    const auto refused = file->append({0, 0}, bytes_of(line));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, error_code::source_failed);
+    EXPECT_THAT(to_string(refused.error()), HasSubstr(throws ? "no names today" : "gave 7 for 1"));
+  }
 }
 
 TEST(array_rows, of_a_lying_peer_are_nothing) {
