@@ -54,8 +54,8 @@ std::string values_text(const compare_request& asked, const comparison& made, st
 
 std::string differences_text(const compare_request& asked, const comparison& made, std::size_t width) {
   text_table table({align::left, align::left, align::right, align::right, align::right, align::right, align::right,
-                    align::right, align::right, align::left});
-  table.add({"less A", "metric", "difference", "from", "to", "std error", "only A", "only it", "p", ""});
+                    align::right, align::right});
+  table.add({"less A", "metric", "difference", "from", "to", "std error", "only A", "only it", "p"});
   for (std::size_t model = 0; model < made.differences.size(); ++model) {
     for (const metric_difference& each : made.differences[model]) {
       if (std::isnan(each.difference) && !each.interval) continue;
@@ -69,7 +69,6 @@ std::string differences_text(const compare_request& asked, const comparison& mad
       cells.push_back(each.test ? std::to_string(each.test->only_first) : "-");
       cells.push_back(each.test ? std::to_string(each.test->only_this) : "-");
       cells.push_back(each.test ? fmt::format("{:.3g}", each.test->p) : "-");
-      cells.emplace_back();
       table.add(cells);
     }
   }

@@ -28,6 +28,11 @@ json expected_of(const std::string& version) {
   return json::parse(file_content(file_of(version + ".expected.json")));
 }
 
+void expect_refused(const program_outcome& done, int status, const std::string& code, const std::string& cause) {
+  EXPECT_EQ(done.status, status) << done.err;
+  EXPECT_THAT(done.err, AllOf(HasSubstr(code), HasSubstr(cause)));
+}
+
 class questions : public ::testing::Test {
  protected:
   [[nodiscard]] std::string data_of(const std::string& version, const std::string& more = "") const {
@@ -159,11 +164,6 @@ TEST_F(questions, are_scored_from_a_file_of_predictions_alone) {
 }
 
 TEST_F(questions, what_does_not_fit_is_an_error_that_says_what_to_do) {
-  const auto expect_refused = [](const program_outcome& done, int status, const std::string& code,
-                                 const std::string& text) {
-    EXPECT_EQ(done.status, status) << done.err;
-    EXPECT_THAT(done.err, AllOf(HasSubstr(code), HasSubstr(text)));
-  };
   expect_refused(eval("squad:" + file_of("v1.json"), {}), 2, "E0103", "tokenizer=FOLDER");
   expect_refused(eval(data_of("v1", ",inputs=pixels"), {}), 2, "E0102",
                  "use one of: input_ids, attention_mask, token_type_ids");
@@ -241,6 +241,18 @@ TEST_F(questions, files_without_a_line_and_flags_of_other_metrics_are_refused) {
     EXPECT_EQ(idle.status, 2) << metric << flag;
     EXPECT_THAT(idle.err, AllOf(HasSubstr("E0104"), HasSubstr(flag), HasSubstr("leave it out")));
   }
+}
+
+TEST_F(questions, texts_that_are_none_are_refused) {
+  directory_.write("bytes.txt", "fine\n\xff\n");
+  directory_.write("many.txt", std::string(1'000'001, '\n'));
+  const auto score = [this](const char* file) {
+    return run({.arguments = {"score", "--metrics", "wer", "--predictions", file, "--references", file}});
+  };
+  expect_refused(score("bytes.txt"), 3, "E0303", "line 2");
+  expect_refused(score("many.txt"), 3, "E0303", "more than a million lines");
+  expect_refused(score("."), 3, "E0307", "directory");
+  expect_refused(score("none.txt"), 3, "E0301", "no such file");
 }
 
 }  // namespace
