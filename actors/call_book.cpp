@@ -39,8 +39,8 @@ void call_book::acknowledge(call_number number, stage_address at) {
   open_if_acknowledged(found->second);
 }
 
-void call_book::scores_are_folded(call_number number) {
-  if (const auto found = calls_.find(number); found != calls_.end()) found->second.is_folded = true;
+void call_book::scores_are_folded(call_number number, std::uint64_t micro_batches) {
+  if (const auto found = calls_.find(number); found != calls_.end()) found->second.folded = micro_batches;
 }
 
 void call_book::acknowledge_by_aggregator(call_number number) {

@@ -27,8 +27,8 @@ class call_book {
     /// The stages that have not acknowledged the call.
     std::set<stage_address> missing;
     bool aggregator_missing = true;
-    /// It is a training step, and every score is folded.
-    bool is_folded = false;
+    /// It is a training step, and every score is folded: the number of its micro-batches.
+    std::optional<std::uint64_t> folded;
     /// Why the call is being cancelled.
     std::optional<error> cause;
     /// When the loader was told to load it, by steady_now(); 0 before.
@@ -52,7 +52,7 @@ class call_book {
   /// Unknown calls are ignored: they may have ended meanwhile.
   void acknowledge(call_number number, stage_address at);
   void acknowledge_by_aggregator(call_number number);
-  void scores_are_folded(call_number number);
+  void scores_are_folded(call_number number, std::uint64_t micro_batches);
   /// The stage is lost, and acknowledges nothing any more.
   void excuse(stage_address at);
 

@@ -43,7 +43,7 @@ director_actor::behavior_type director_state::start(director_options options) {
       guarded<failure>([this](const auto& what) {
         what.micro_batch ? cancel(what.micro_batch->call, what.cause) : fatal(what.cause);
       }),
-      guarded<call_folded>([this](const auto& what) { is_folded(what.call); }),
+      guarded<call_folded>([this](const auto& what) { is_folded(what); }),
       guarded<step_vote>([this](const auto& vote) { count(vote); }),
       guarded<call_completed>([this](const auto& end) { ended(end); }),
       guarded<stopped>([this](const auto& what) { engine_stopped(what); }),

@@ -100,7 +100,7 @@ class director_state {
 
   // Steps of training (director_training.cpp).
   void count(const step_vote& vote);
-  void is_folded(call_number number);
+  void is_folded(const call_folded& what);
   void decide(call_number number);
   void tell_decision(stage_address at);
   void commit_again();

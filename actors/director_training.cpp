@@ -13,17 +13,22 @@ void director_state::count(const step_vote& vote) {
   if (*counted == step_ledger::verdict::counted) decide(vote.call);
 }
 
-void director_state::is_folded(call_number number) {
-  if (!calls_.contains(number)) return;
-  calls_.scores_are_folded(number);
-  decide(number);
+void director_state::is_folded(const call_folded& what) {
+  if (!calls_.contains(what.call)) return;
+  calls_.scores_are_folded(what.call, what.micro_batches);
+  decide(what.call);
 }
 
 /// The decision is in the journal when decide() returns it. The stages are told before the aggregator, which lets the
 /// call end: at the end of the call the decision is on its way.
 void director_state::decide(call_number number) {
-  if (!calls_.contains(number) || !calls_.at(number).is_folded) return;
+  if (!calls_.contains(number) || !calls_.at(number).folded) return;
   if (calls_.at(number).now == call_book::phase::cancelling) return;
+  if (options_.steps->lacks_work(number, *calls_.at(number).folded)) {
+    return make_new_edges({error_code::work_lost, "training step of call " + std::to_string(number),
+                           "a stage has not seen all of its micro-batches",
+                           "report this with the log (stderr, or --log FILE); another transport may not lose them"});
+  }
   const auto made = options_.steps->decide(number);
   if (!made) return cancel(number, made.error());
   if (!*made) return;

@@ -20,6 +20,8 @@ struct step_vote {
   incarnation_number incarnation = 0;
   epoch_number epoch = 0;
   call_number call = 0;
+  /// How many micro-batches the replica has seen, those without samples among them.
+  std::uint64_t micro_batches = 0;
   /// What the gradient is to be divided by, as far as this replica knows it: at the last stage the sum of the weights
   /// of the samples (or tokens) that it has seen, elsewhere 0.
   double weight = 0;
@@ -50,6 +52,8 @@ struct step_decision {
 /// aggregator -> director: every score of this step is folded at every sink. No reply. May be repeated.
 struct call_folded {
   call_number call = 0;
+  /// So many the call has.
+  std::uint64_t micro_batches = 0;
 };
 
 /// director -> aggregator, after the decision: the call is complete, and the low-water mark passes it. No reply. Has no

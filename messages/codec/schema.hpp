@@ -128,7 +128,8 @@ template <> struct schema<apply_fault> : message_of<message_kind::apply_fault,
     &apply_fault::fault, &apply_fault::with_workers, &apply_fault::lasts_ms> {};
 template <> struct schema<end_asked> : message_of<message_kind::end_asked, &end_asked::signal> {};
 template <> struct schema<step_vote> : message_of<message_kind::step_vote,
-    &step_vote::address, &step_vote::incarnation, &step_vote::epoch, &step_vote::call, &step_vote::weight,
+    &step_vote::address, &step_vote::incarnation, &step_vote::epoch, &step_vote::call, &step_vote::micro_batches,
+    &step_vote::weight,
     &step_vote::squared_norms, &step_vote::state_hash, &step_vote::not_finite> {};
 template <> struct schema<step_decision> : message_of<message_kind::step_decision,
     &step_decision::call, &step_decision::step, &step_decision::is_applied, &step_decision::gradient_scale,

@@ -37,12 +37,14 @@ struct opened_stage {
   }
 };
 
-expected<void> wait_for(const trained_parameters& values, call_number call, const std::string& stage) {
-  const auto until = std::chrono::steady_clock::now() + limits::control_request_timeout;
-  while (!values.decided_call() || *values.decided_call() < call) {
+/// Another process, or thread, makes it true.
+template <class Condition>
+expected<void> wait_until(const Condition& is_true, std::chrono::nanoseconds patience, const std::string& stage,
+                          const char* what_it_has_not_done) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (!is_true()) {
     if (std::chrono::steady_clock::now() > until) {
-      return fail(error_code::stage_unresponsive, stage, "it has not carried out the decision of the last step",
-                  "look for the stage that is stuck");
+      return fail(error_code::stage_unresponsive, stage, what_it_has_not_done, "look for the stage that is stuck");
     }
     std::this_thread::sleep_for(look_pause);
   }
@@ -96,10 +98,15 @@ expected<training_snapshot> read_training(const checked_run& run, const started_
   for (stage_index stage = 0; stage + 1 < run.plan.nodes.size(); ++stage) {
     auto opened = TROUPE_TRY(opened_stage::open(run, stage, stages.boundaries.at(run.part_at(stage)->pipeline),
                                                 stages.states.at({stage, 0})));
+    const std::string& name = run.plan.nodes[stage].name;
+    TROUPE_TRY(wait_until([&] { return trained_parameters::holds_state(opened.memory.bytes()); },
+                          run.options.workers.start_deadline, name, "it has not made its weights"));
     const auto values = TROUPE_TRY(trained_parameters::adopt(opened.layout, opened.memory.bytes()));
-    if (through) {
-      TROUPE_TRY(wait_for(*values, *through, run.plan.nodes[stage].name));
-    }
+    const auto has_decided = [&] {
+      return !through || (values->decided_call() && *values->decided_call() >= *through);
+    };
+    TROUPE_TRY(wait_until(has_decided, limits::control_request_timeout, name,
+                          "it has not carried out the decision of the last step"));
     add_to(all, *opened.part, *values);
     all.step = values->step();
   }

@@ -132,6 +132,7 @@ void training_stage_engine::complete_step() {
   vote.address = options_.address;
   vote.epoch = epoch_;
   vote.call = call;
+  vote.micro_batches = progress_.forwards();
   // exchanging -> awaiting_decision: nothing of a later call is computed with weights that the decision may change.
   phase_ = phase::awaiting_decision;
   flush();  // the one who decides has all scores of the call when it has the votes

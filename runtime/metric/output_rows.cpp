@@ -46,7 +46,7 @@ bool are_numbers(const at::Tensor& outputs, const at::Tensor& labels) {
          is_real(outputs) && is_number(labels) && same_shape(outputs.sizes(), labels.sizes());
 }
 
-/// Of 0 and 1, where some sample has none or several.
+/// Labels of 0 and 1, where some sample has none or several.
 bool are_several_labels(const at::Tensor& outputs, const at::Tensor& labels) {
   if (!is_number(labels) || outputs.sizes() != labels.sizes()) return false;
   const bool are_flags = labels.eq(0).logical_or(labels.eq(1)).all().item<bool>();

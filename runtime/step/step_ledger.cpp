@@ -66,6 +66,17 @@ expected<step_ledger::verdict> step_ledger::vote(step_vote next) {
   return verdict::counted;
 }
 
+bool step_ledger::lacks_work(call_number call, std::uint64_t micro_batches) const {
+  const auto found = undecided_.find(call);
+  if (found == undecided_.end()) return false;
+  std::map<stage_index, std::uint64_t> seen;
+  for (const auto& vote : found->second) {
+    if (!vote) return false;
+    seen[vote->address.stage] += vote->micro_batches;
+  }
+  return std::ranges::any_of(seen, [&](const auto& stage) { return stage.second != micro_batches; });
+}
+
 expected<std::optional<step_record>> step_ledger::decide(call_number call, std::vector<std::uint64_t> folded) {
   const auto first = undecided_.begin();
   if (first == undecided_.end() || first->first != call) return std::nullopt;

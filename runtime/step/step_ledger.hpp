@@ -58,6 +58,9 @@ class step_ledger {
   /// parameters than this stage had before, about a call that has not begun, or of an epoch that has not.
   [[nodiscard]] expected<verdict> vote(step_vote next);
 
+  /// All votes of the call are there, and the replicas of some stage have not seen all of its micro-batches: an edge
+  /// has lost one, or brought it too late. There is no decision then; the step is to be done again in a new epoch.
+  [[nodiscard]] bool lacks_work(call_number call, std::uint64_t micro_batches) const;
   /// To be asked when a vote was counted and when a call's scores were all folded; `folded`: see step_record. The
   /// decision, when the votes of all voters of the present epoch are there; nothing before that, and for a call that
   /// is not the first undecided one. It may be told from now on: it is in the journal. Errors, after which the call is

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
@@ -264,9 +265,12 @@ plan draw_training_plan(std::uint64_t seed) {
   from.draw_faults(made);
   from.draw_lost_decisions(made);
   draw_of_processes(made);
-  // A stage takes the first micro-batch of the next step for the end of this one, and none of the edges of the product
-  // lets a frame pass another.
-  std::erase_if(made.faults, [](const fault& each) { return each.kind == fault_kind::reorder_frame; });
+  // A gradient that comes behind the next one ends its step with an error, as nothing can make them wait.
+  std::vector<std::size_t> of_activations(std::size_t{made.stages} * made.replicas);
+  std::iota(of_activations.begin(), of_activations.end(), std::size_t{0});
+  for (fault& each : made.faults) {
+    if (each.kind == fault_kind::reorder_frame) each.channels = of_activations;
+  }
   return made;
 }
 

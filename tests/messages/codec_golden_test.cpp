@@ -100,8 +100,8 @@ TEST(codec_golden, messages_of_agents) {
   expect_bytes(signal_worker{5, 19}, "93 01 39 92 05 13");
   expect_bytes(apply_fault{2, 1, 300}, "93 01 3a 93 02 01 cd 01 2c");
   expect_bytes(run_begun{300}, "93 01 3b 91 cd 01 2c");
-  expect_bytes(step_vote{{1, 2}, 3, 4, 5, 2.0, {0.5}, 6, std::nullopt},
-               "93 01 3d 98 92 01 02 03 04 05 cf 40 00 00 00 00 00 00 00 91 cf 3f e0 00 00 00 00 00 00 06 c0");
+  expect_bytes(step_vote{{1, 2}, 3, 4, 5, 7, 2.0, {0.5}, 6, std::nullopt},
+               "93 01 3d 99 92 01 02 03 04 05 07 cf 40 00 00 00 00 00 00 00 91 cf 3f e0 00 00 00 00 00 00 06 c0");
   expect_bytes(step_decision{1, 2, false, 1.0, -0.0},
                "93 01 3e 95 01 02 00 cf 3f f0 00 00 00 00 00 00 cf 80 00 00 00 00 00 00 00");
 }

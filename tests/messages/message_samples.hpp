@@ -98,7 +98,7 @@ class sample_maker {
   }
   void fill(call_opened& m) { m = {u64()}; }
   void fill(step_vote& m) {
-    m = {{u32(), u32()}, u32(), u32(), u64(), bits(), {}, u64(), {}};
+    m = {{u32(), u32()}, u32(), u32(), u64(), u64(), bits(), {}, u64(), {}};
     m.squared_norms.resize(below(5));
     for (double& each : m.squared_norms) each = bits();
     if (below(2) == 0) fill(m.not_finite.emplace());
@@ -200,8 +200,8 @@ inline auto key(const wiring_order& m) {
 inline auto key(const step_vote& m) {
   std::vector<std::uint64_t> norms;
   for (const double each : m.squared_norms) norms.push_back(std::bit_cast<std::uint64_t>(each));
-  return std::tuple(m.address, m.incarnation, m.epoch, m.call, std::bit_cast<std::uint64_t>(m.weight), norms,
-                    m.state_hash, m.not_finite ? to_string(*m.not_finite) : "");
+  return std::tuple(m.address, m.incarnation, m.epoch, m.call, m.micro_batches, std::bit_cast<std::uint64_t>(m.weight),
+                    norms, m.state_hash, m.not_finite ? to_string(*m.not_finite) : "");
 }
 inline auto key(const step_decision& m) {
   return std::tuple(m.call, m.step, m.is_applied, std::bit_cast<std::uint64_t>(m.gradient_scale),

@@ -148,6 +148,11 @@ std::vector<bad_table> bad_labels() {
        {R"(target="x:m,1"+n)"}},
       {"two_labels_of_one_name", "csv", "x,m\n1,0\n", ",label=m,target=m", usage, {"several labels"}},
       {"odd_name_of_targets", "csv", "x,m\n1,0\n", ",target=1:m", usage, {"no name that an input or a label"}},
+  };
+}
+
+std::vector<bad_table> bad_arrays() {
+  return {
       {"array_as_class", "csv", "x,y\n1,\"[0, 1]\"\n", ",label=y", format, {"line 2, column y", "write target=y"}},
       {"array_as_class",
        "jsonl",
@@ -201,7 +206,7 @@ std::vector<bad_table> bad_labels() {
 
 TEST(bad_table, each_mistake_names_its_place) {
   std::vector<bad_table> all = bad_csv();
-  for (const auto& part : {bad_jsonl(), bad_labels()}) all.insert(all.end(), part.begin(), part.end());
+  for (const auto& part : {bad_jsonl(), bad_labels(), bad_arrays()}) all.insert(all.end(), part.begin(), part.end());
   for (const bad_table& each : all) {
     SCOPED_TRACE(std::string(each.kind) + " " + each.name);
     const scratch_directory dir;

@@ -215,7 +215,6 @@ std::vector<hostile_case> tar_member_cases() {
 }
 
 std::vector<hostile_case> label_cases() {
-  const bytes one = text_bytes("1");
   return {
       {"label_is_a_word",
        [](auto& d) {
@@ -247,6 +246,12 @@ std::vector<hostile_case> label_cases() {
          return shard(d, {{"a.png", picture()}, {"a.json", text_bytes("{}")}}, ",json=label");
        },
        {"E0303", "label"}},
+  };
+}
+
+std::vector<hostile_case> member_cases() {
+  const bytes one = text_bytes("1");
+  return {
       {"picture_is_none",
        [=](auto& d) {
          return shard(d, {{"a.png", text_bytes("no picture")}, {"a.cls", one}});
@@ -357,6 +362,7 @@ INSTANTIATE_TEST_SUITE_P(shards, hostile_images, ::testing::ValuesIn(tar_cases()
 INSTANTIATE_TEST_SUITE_P(tar_headers, hostile_images, ::testing::ValuesIn(tar_header_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(tar_members, hostile_images, ::testing::ValuesIn(tar_member_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(labels, hostile_images, ::testing::ValuesIn(label_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(members, hostile_images, ::testing::ValuesIn(member_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(shard_names, hostile_images, ::testing::ValuesIn(shard_name_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(presets, hostile_images, ::testing::ValuesIn(preset_cases()), name_of_case);
 

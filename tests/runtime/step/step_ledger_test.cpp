@@ -86,6 +86,22 @@ TEST_F(ledger_of_steps, decides_when_all_have_voted_and_has_written_it_then) {
   EXPECT_EQ(steps.last_decision()->decision.call, 0U);
 }
 
+TEST_F(ledger_of_steps, notices_a_stage_that_has_not_seen_all_micro_batches) {
+  steps.begin(0);
+  const auto vote_of_seen = [&](stage_address at, std::uint64_t seen) {
+    step_vote made = vote_with(0, at);
+    made.micro_batches = seen;
+    EXPECT_EQ(get(steps.vote(made)), verdict::counted);
+  };
+  vote_of_seen({0, 0}, 3);
+  vote_of_seen({1, 0}, 4);
+  EXPECT_FALSE(steps.lacks_work(0, 5)) << "a vote is missing";
+  vote_of_seen({0, 1}, 1);
+  EXPECT_FALSE(steps.lacks_work(0, 4)) << "both replicas together have seen all";
+  EXPECT_TRUE(steps.lacks_work(0, 5));
+  EXPECT_FALSE(steps.lacks_work(1, 5)) << "no such step";
+}
+
 TEST_F(ledger_of_steps, does_not_count_votes_of_two_epochs_together) {
   steps.begin(0);
   vote(0, {1, 0});
