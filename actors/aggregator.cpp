@@ -57,7 +57,7 @@ void aggregator_state::after_change(call_number touched) {
     last_report_ = now;
     report_progress(touched);
   }
-  if (ledger->is_folded(touched)) tell(self, director, call_folded{touched, ledger->tally(touched)->folded});
+  if (const auto step = ledger->folded_step()) tell(self, director, call_folded{*step, ledger->tally(*step)->folded});
   while (auto ended = ledger->take_ended()) {
     tell(self, monitor, call_progress{ended->call, ended->folded, ended->samples});
     tell(self, director, call_completed{*ended});

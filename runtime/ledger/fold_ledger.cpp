@@ -127,11 +127,17 @@ bool fold_ledger::has_all(const call_state& call, std::uint32_t sink) {
 
 bool fold_ledger::is_folded(call_number call) const {
   const auto found = calls_.find(call);
-  if (found == calls_.end() || found->second.may_end || found->second.tally.cancelled) return false;
+  if (found == calls_.end() || least_cursor().call < call || found->second.may_end || found->second.tally.cancelled)
+    return false;
   for (std::uint32_t sink = 0; sink < cursors_.size(); ++sink) {
     if (!has_all(found->second, sink)) return false;
   }
   return true;
+}
+
+std::optional<call_number> fold_ledger::folded_step() const {
+  const call_number first = least_cursor().call;
+  return is_folded(first) ? std::optional(first) : std::nullopt;
 }
 
 void fold_ledger::commit(call_number call) {

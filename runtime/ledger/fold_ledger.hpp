@@ -72,9 +72,12 @@ class fold_ledger {
   verdict fold(score next);
   /// Sets the number of micro-batches of a call.
   void close(const call_size& end);
-  /// The call is a step that waits for its decision, its size is known, and every sink has folded all its
-  /// micro-batches. False for one that was cancelled or has ended.
+  /// The call is a step that waits for its decision, its size is known, every sink has folded all its micro-batches,
+  /// and no call before it is open: an empty step could otherwise be decided before them. False for one that was
+  /// cancelled or has ended.
   [[nodiscard]] bool is_folded(call_number call) const;
+  /// The one call that is folded in this way, if there is one.
+  [[nodiscard]] std::optional<call_number> folded_step() const;
   /// The decision of a step is in the journal: the call is complete, and the low-water mark passes it. Requires
   /// is_folded(), except that it does nothing to a call that was cancelled or has ended, so that it may be repeated.
   void commit(call_number call);

@@ -10,6 +10,20 @@ namespace {
 
 using ::testing::ElementsAre;
 
+TEST(ledger_steps, an_empty_step_waits_for_the_calls_before_it) {
+  fold_ledger ledger{{.sinks = 1, .window = 10}};
+  ledger.begin(0, {std::make_shared<recording_fold>()});
+  ledger.begin(1, {std::make_shared<recording_fold>()}, {}, call_end::when_committed);
+  ledger.close({0, 1});
+  ledger.close({1, 0});
+  EXPECT_FALSE(ledger.is_folded(1)) << "call 0 lacks its score";
+  EXPECT_EQ(ledger.folded_step(), std::nullopt);
+  EXPECT_EQ(ledger.fold(score_of(0, 0)), fold_ledger::verdict::folded);
+  EXPECT_EQ(ledger.folded_step(), 1U);
+  ledger.commit(1);
+  EXPECT_EQ(ledger.folded_step(), std::nullopt);
+}
+
 TEST(ledger_steps, a_step_is_folded_as_any_call_and_ends_with_its_commit) {
   fold_ledger ledger{{.sinks = 2, .window = 10}};
   const auto a = std::make_shared<recording_fold>();
