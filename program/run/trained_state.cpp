@@ -2,13 +2,13 @@
 
 #include <chrono>
 #include <thread>
-#include <unordered_map>
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "runtime/os/shared_memory.hpp"
 #include "runtime/training/autograd_body.hpp"
 #include "runtime/training/layer_part.hpp"
+#include "runtime/training/named_state.hpp"
 
 namespace troupe {
 namespace {
@@ -51,44 +51,9 @@ expected<void> wait_until(const Condition& is_true, std::chrono::nanoseconds pat
   return {};
 }
 
-void add_to(training_snapshot& all, const trained_part& part, const trained_parameters& values) {
-  const auto names = moment_names(values.layout().options());
-  std::size_t at = 0;
-  for (const auto& [name, tensor] : part.parameters()) {
-    all.weights.push_back({name, values.weight(at).clone()});
-    for (std::size_t moment = 0; moment < names.size(); ++moment) {
-      all.moments.push_back({name + "." + std::string(names[moment]), values.moment(moment, at).clone()});
-    }
-    ++at;
-  }
-  at = 0;
-  for (const auto& [name, tensor] : part.buffers()) all.weights.push_back({name, values.buffer(at++).clone()});
-  for (const auto& [name, tensor] : part.constants()) all.weights.push_back({name, tensor});
+void append(state_dict& all, const state_dict& views) {
+  for (const named_tensor& each : views) all.push_back({each.name, each.tensor.clone()});
 }
-
-class named_values {
- public:
-  explicit named_values(const state_dict& given) {
-    for (const named_tensor& each : given) by_name_.emplace(each.name, &each.tensor);
-  }
-
-  [[nodiscard]] expected<at::Tensor> take(const std::string& name, const at::Tensor& like) const {
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end()) return does_not_fit(name, "it is missing");
-    if (found->second->sizes() != like.sizes()) {
-      return does_not_fit(name, "it has " + std::to_string(found->second->numel()) + " elements, and the layer's has " +
-                                    std::to_string(like.numel()) + ", or other sizes");
-    }
-    return found->second->to(at::kCPU, like.scalar_type());
-  }
-
- private:
-  static tl::unexpected<error> does_not_fit(const std::string& name, std::string cause) {
-    return fail(error_code::weights_do_not_fit, name, std::move(cause), "load the checkpoint of this model");
-  }
-
-  std::unordered_map<std::string_view, const at::Tensor*> by_name_;
-};
 
 }  // namespace
 
@@ -107,7 +72,8 @@ expected<training_snapshot> read_training(const checked_run& run, const started_
     };
     TROUPE_TRY(wait_until(has_decided, limits::control_request_timeout, name,
                           "it has not carried out the decision of the last step"));
-    add_to(all, *opened.part, *values);
+    append(all.weights, weights_of(*opened.part, *values));
+    append(all.moments, moments_of(*opened.part, *values));
     all.step = values->step();
   }
   return all;
@@ -116,25 +82,9 @@ expected<training_snapshot> read_training(const checked_run& run, const started_
 expected<void> write_training(const training_snapshot& from, const checked_run& run, stage_index stage,
                               const std::vector<std::uint64_t>& boundaries, const blob& memory) {
   auto opened = TROUPE_TRY(opened_stage::open(run, stage, boundaries, memory));
-  const named_values weights(from.weights);
-  const named_values moments(from.moments);
-  std::vector<at::Tensor> parameters;
-  for (const auto& [name, tensor] : opened.part->parameters()) {
-    parameters.push_back(TROUPE_TRY(weights.take(name, tensor)));
-  }
-  std::vector<at::Tensor> buffers;
-  for (const auto& [name, tensor] : opened.part->buffers()) buffers.push_back(TROUPE_TRY(weights.take(name, tensor)));
-  std::vector<std::vector<at::Tensor>> by_moment;
-  for (const std::string_view each : moment_names(opened.layout.options())) {
-    if (from.moments.empty()) break;
-    auto& values = by_moment.emplace_back();
-    for (const auto& [name, tensor] : opened.part->parameters()) {
-      values.push_back(TROUPE_TRY(moments.take(name + "." + std::string(each), tensor)));
-    }
-  }
   const auto made = TROUPE_TRY(trained_parameters::create(opened.layout, opened.part->parameters(),
                                                           opened.part->buffers(), opened.memory.bytes()));
-  return made->restore(parameters, by_moment, buffers, from.step);
+  return restore(*made, *opened.part, from.weights, from.moments, from.step);
 }
 
 }  // namespace troupe
