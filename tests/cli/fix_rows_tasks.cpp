@@ -17,6 +17,8 @@ words eval_labels(const std::string& data, const std::string& metrics = "auroc")
   return {"eval", "--model", "@/tests/cli/several_labels/model.pt", "--data", data, "--metrics", metrics};
 }
 const std::string days = "csv:@/tests/cli/several_labels/rows.csv,columns=x0+x1+x2+x3";
+/// The same, with a column "snow" in place of "more snow".
+const std::string snowy_days = "csv:days.csv,columns=x0+x1+x2+x3";
 const std::string questions = "squad:@/data/questions/v1.json,max-length=128";
 const std::string stories = "text:@/data/text/stories.txt";
 const std::string choices = "choices:@/data/text/questions.jsonl";
@@ -87,9 +89,9 @@ const std::vector<followed_fix> task_rows = {
      .then = eval_labels("jsonl:@/tests/cli/several_labels/rows.jsonl,columns=x,target=weather")},
     {.name = "columns_that_are_one_label",
      .code = "E0108",
-     .arguments = eval_labels(days + ",label=rain+wind+more snow"),
-     .fix = "if they are numbers that make one label write target=rain+wind+more snow",
-     .then = eval_labels(days + ",target=rain+wind+more snow")},
+     .arguments = eval_labels(snowy_days + ",label=rain+wind+snow"),
+     .fix = "if they are numbers that make one label write target=rain+wind+snow",
+     .then = eval_labels(snowy_days + ",target=rain+wind+snow")},
     {.name = "metric_of_several_labels",
      .code = "E0103",
      .arguments = eval_labels(days + ",target=rain+wind+more snow", "f1"),

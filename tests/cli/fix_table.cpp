@@ -2,6 +2,7 @@
 
 #include "tests/cli/fix_rows.hpp"
 #include "tests/support/model_archive.hpp"
+#include "tests/support/paths.hpp"
 
 namespace troupe::testing {
 
@@ -14,6 +15,9 @@ void make_files_to_mend(const scratch& directory) {
   directory.write("semicolons.csv", "area;rooms;age;price\n80;3;20;200\n90;4;1;300\n");
   directory.write("kind.csv", "area,rooms,age,price\n80,3,20,200\n");
   directory.write("empty.csv", "");
+  std::string table = file_content(source_dir() / "tests/cli/several_labels/rows.csv");
+  table.erase(table.find("more "), 5);
+  directory.write("days.csv", table);
   make_folders_to_mend(directory);
 }
 
@@ -28,6 +32,7 @@ std::vector<fix_outside> fixes_outside() {
   const std::string in_code = "a topology is written in C++: tests/program/topology_fixes_test.cpp follows it";
   const std::string of_run = "what went wrong is outside of the program: a stage, a worker, memory, a disk or a signal";
   const std::string of_wire = "the other end of a connection sent it, which no flag changes";
+  const std::string of_training = "only a training_engine in C++ gives it: tests/program/trained_pipeline_test.cpp";
   return {
       {"E0217", "the advice is about the export in Python; tests/runtime/exported has such files"},
       {"E0214", "the advice is to use another file: there is no model that should be read in spite of it"},
@@ -55,6 +60,9 @@ std::vector<fix_outside> fixes_outside() {
       {"E0616", of_run},
       {"E0617", "another program or file on another node"},
       {"E0618", of_run},
+      {"E0619", of_training},
+      {"E0620", of_training},
+      {"E0621", of_training},
       {"E0701", of_wire},
       {"E0702", of_wire},
       {"E0703", of_wire},
