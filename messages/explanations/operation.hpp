@@ -145,14 +145,14 @@ inline constexpr std::array operation = {
         "samples that are not finite themselves are the usual causes."},
     error_explanation{error_code::training_state_lost, exit_status::failure, "weights of a training step were lost",
                       "A stage was started again and has neither the weights that its step began with nor a copy of "
-                      "them. Keep a copy "
-                      "with --protect, or resume from the last checkpoint with --resume."},
-    error_explanation{error_code::replicas_differ, exit_status::failure, "replicas of a stage differ",
-                      "The replicas of a stage have the same weights and make the same gradient, bit for bit. In this "
-                      "training step one of them had other bits, so the step was not applied. Its memory or processor "
-                      "is damaged, or the hosts have different processors or libraries, which add in another order. "
-                      "Resume from the last checkpoint with --resume, without that host; of two replicas the message "
-                      "cannot say which one is wrong."},
+                      "them. Load the last checkpoint into a new engine."},
+    error_explanation{
+        error_code::replicas_differ, exit_status::failure, "replicas of a stage differ",
+        "The replicas of a stage have the same weights and make the same gradient, bit for bit. In this "
+        "training step one of them had other bits, so the step was not applied. Its memory or processor "
+        "is damaged, or the hosts have different processors or libraries, which add in another order. "
+        "Load the last checkpoint into a new engine, without that host; of two replicas the message cannot say "
+        "which one is wrong."},
 
     error_explanation{
         error_code::wire_too_large, exit_status::failure, "message is too large",
