@@ -17,7 +17,7 @@ namespace troupe::testing {
 
 /// A trial in a process of its own, so that a crash, an endless loop and its memory are seen from outside.
 struct measured_child {
-  /// Address space in bytes, but not under sanitizers: AddressSanitizer maps terabytes for itself.
+  /// Address space in bytes, but not under sanitizers.
   std::uint64_t memory_max = 0;
   unsigned seconds_max = 10;
   /// Before memory is measured: takes what any first use takes.
@@ -37,7 +37,7 @@ struct child_outcome {
 [[noreturn]] inline void run_measured(const measured_child& what, int output) {
   ::alarm(what.seconds_max);
   const rlimit room{what.memory_max, what.memory_max};
-  if (!sanitized) ::setrlimit(RLIMIT_AS, &room);
+  if (!has_memory_of_sanitizer) ::setrlimit(RLIMIT_AS, &room);
   what.warm_up();
   ::malloc_trim(0);
   reset_peak();

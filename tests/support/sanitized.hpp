@@ -14,6 +14,14 @@ constexpr bool sanitized =
     false;
 #endif
 
+/// Sanitizers map terabytes for themselves and keep what is freed, so that neither limits nor measures of memory hold.
+constexpr bool has_memory_of_sanitizer =
+#ifdef __SANITIZE_THREAD__
+    true;
+#else
+    sanitized;
+#endif
+
 /// Said with GTEST_SKIP.
 inline constexpr const char* same_code = "without a sanitizer only: another test of this file runs the same code";
 
