@@ -37,7 +37,7 @@ struct child_outcome {
 [[noreturn]] inline void run_measured(const measured_child& what, int output) {
   ::alarm(what.seconds_max);
   const rlimit room{what.memory_max, what.memory_max};
-  if (!has_memory_of_sanitizer) ::setrlimit(RLIMIT_AS, &room);
+  if (!instrumented) ::setrlimit(RLIMIT_AS, &room);
   what.warm_up();
   ::malloc_trim(0);
   reset_peak();

@@ -14,8 +14,9 @@ constexpr bool sanitized =
     false;
 #endif
 
-/// Sanitizers map terabytes for themselves and keep what is freed, so that neither limits nor measures of memory hold.
-constexpr bool has_memory_of_sanitizer =
+/// AddressSanitizer or ThreadSanitizer: they map terabytes for themselves and keep what is freed, so that neither
+/// limits nor measures of memory hold, and a text of a mebibyte takes half a minute.
+constexpr bool instrumented =
 #ifdef __SANITIZE_THREAD__
     true;
 #else

@@ -150,7 +150,7 @@ TEST_F(hostile_tokenizers, whose_merges_are_wrong) {
 }
 
 TEST_F(hostile_tokenizers, take_little_more_memory_than_their_files) {
-  if (sanitized) GTEST_SKIP() << "without a sanitizer only: it keeps what is freed, and room around each block";
+  if (instrumented) GTEST_SKIP() << "without a sanitizer only: it keeps what is freed, and room around each block";
   constexpr std::size_t count = (1U << 20) - 300;
   std::string tokens;
   std::string scores;
@@ -174,7 +174,7 @@ TEST_F(hostile_tokenizers, take_little_more_memory_than_their_files) {
 
 /// Within the limit of all expressions; each of these takes more memory than others of its length.
 TEST_F(hostile_tokenizers, take_bounded_memory_for_expressions_and_added_tokens) {
-  if (sanitized) GTEST_SKIP() << "without a sanitizer only: it keeps what is freed, and room around each block";
+  if (instrumented) GTEST_SKIP() << "without a sanitizer only: it keeps what is freed, and room around each block";
   const auto parts = [](const std::string& part, std::size_t count) {
     return with_part("pre_tokenizer", R"({"type":"Sequence","pretokenizers":[)" + repeated(part + ",", count) +
                                           R"({"type":"Digits","individual_digits":true}]})");
