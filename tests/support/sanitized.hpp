@@ -14,7 +14,7 @@ constexpr bool sanitized =
     false;
 #endif
 
-/// AddressSanitizer or ThreadSanitizer: they map terabytes for themselves and keep what is freed, so that neither
+/// AddressSanitizer or ThreadSanitizer: they map terabytes for themselves and keep freed memory, so that neither
 /// limits nor measures of memory hold, and a text of a mebibyte takes half a minute.
 constexpr bool instrumented =
 #ifdef __SANITIZE_THREAD__
