@@ -44,6 +44,17 @@ expected<void> check(const training_engine_options& options) {
   return {};
 }
 
+/// Looks after the run meanwhile. False if the outcome has not come in time.
+bool wait_for(const std::future<call_outcome>& outcome, std::chrono::nanoseconds patience, running_topology& running) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    const auto now = std::chrono::steady_clock::now();
+    if (outcome.wait_until(std::min(until, now + limits::report_interval)) == std::future_status::ready) return true;
+    if (now >= until) return false;
+    running.watch();
+  }
+}
+
 /// The loss that is asked for, or that of the module as a mean over samples.
 expected<training_options> with_loss(training_options training, const pipeline_module& module) {
   if (training.loss) return training;
@@ -141,15 +152,12 @@ expected<call_outcome> training_engine::impl::run(const std::shared_ptr<step_sou
   running_topology& running = *pipeline.stages.running;
   auto outcome = running.submit(ticket);
   const auto patience = pipeline.options.run.deadline.value_or(pipeline.options.call_timeout);
-  const auto until = std::chrono::steady_clock::now() + patience;
-  while (outcome.wait_until(std::min(until, std::chrono::steady_clock::now() + limits::report_interval)) !=
-         std::future_status::ready) {
-    if (std::chrono::steady_clock::now() >= until) {
-      const error late{error_code::deadline_passed, "train_batch", "the step took longer than its time",
-                       "raise run.deadline or call_timeout of the options, or look for the stage that is stuck"};
-      running.cancel(ticket, late);
-    }
-    running.watch();
+  if (!wait_for(outcome, patience, running)) {
+    const error late{error_code::deadline_passed, "train_batch", "the step took longer than its time",
+                     "raise run.deadline or call_timeout of the options, or look for the stage that is stuck"};
+    running.cancel(ticket, late);
+    // A step that was decided meanwhile is done, and the outcome says so.
+    if (!wait_for(outcome, limits::control_request_timeout, running)) return tl::make_unexpected(late);
   }
   call_outcome made = outcome.get();
   if (made.cause) return tl::make_unexpected(after_faults(*made.cause, running.faults()));

@@ -149,7 +149,7 @@ for step in (10, 20, 30):
         with open(path, "wb") as file:
             file.write(content[: len(content) // 2])
             file.flush()
-            assert select.select([told], [], [], 60)[0], "nobody looked at the first half"
+            assert select.select([told], [], [], 60)[0], "the first half was not looked at"
             file.write(content[len(content) // 2 :])
     else:
         os.replace(path + ".tmp", path)

@@ -1,6 +1,8 @@
 // Goal: a training engine gives the losses and weights of a plain loop over LibTorch, and the same bits for every
 // number of stages and replicas. Method: a small network with dropout is trained on random samples.
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -250,6 +252,25 @@ TEST(trained_pipeline, a_step_that_fails_leaves_the_weights) {
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(at::equal(after[i].tensor, before[i].tensor));
   EXPECT_TRUE(engine->train_batch(batches(2)));
   EXPECT_EQ(engine->global_steps(), 1u);
+}
+
+/// A layer waits until the test lets it go on.
+TEST(trained_pipeline, a_step_that_takes_too_long_is_given_up) {
+  std::promise<void> gate;
+  pipeline_module module = network(2);
+  module.layers.insert(module.layers.begin() + 1,
+                       layer_spec::function("Gate", [opened = gate.get_future().share()](const at::Tensor& x) {
+                         opened.wait();
+                         return x;
+                       }));
+  training_engine_options asked = options(2);
+  asked.pipeline.call_timeout = std::chrono::milliseconds{100};
+  const auto engine = troupe::get(training_engine::create(module, asked));
+  const auto late = engine->train_batch(batches(2));
+  gate.set_value();
+  ASSERT_FALSE(late);
+  EXPECT_THAT(to_string(late.error()), HasSubstr("E0605"));
+  EXPECT_EQ(engine->global_steps(), 0u);
 }
 
 TEST(trained_pipeline, what_cannot_be) {
