@@ -28,6 +28,7 @@ struct simulate_flags {
   std::string faults;
   bool standard = false;
   bool large = false;
+  bool train = false;
   bool json = false;
 };
 
@@ -139,6 +140,7 @@ class simulating {
  private:
   [[nodiscard]] simulation::plan draw(std::uint64_t seed) const {
     if (flags_.standard) return simulation::draw_standard_plan(seed);
+    if (flags_.train) return simulation::draw_training_plan(seed);
     return flags_.large ? simulation::draw_large_plan(seed) : simulation::draw_plan(seed);
   }
 
@@ -175,6 +177,7 @@ class simulating {
                        what.seed, report.wrong, describe(what), what.seed, what.seed, least,
                        flags_.standard ? " --standard"
                        : flags_.large  ? " --large"
+                       : flags_.train  ? " --train"
                                        : "");
   }
 
@@ -225,16 +228,19 @@ expected<exit_status> run_simulate(const arguments& given) {
   simulate_flags flags;
   parser reader("simulate", "Run the control plane in one thread and virtual time, under faults that seeds draw.",
                 "  troupe simulate --seeds 0..9999\n"
-                "  troupe simulate --seeds 17..17 --faults 0,2 --json\n");
+                "  troupe simulate --seeds 17..17 --faults 0,2 --json\n"
+                "  troupe simulate --seeds 0..9999 --train\n");
   reader.add_text("--seeds", flags.seeds, "First and last seed", "A..B", parser::presence::required);
   reader.add_text("--faults", flags.faults, "Of each plan these faults alone, by number; or none", "N,N");
   reader.add_toggle("--standard", flags.standard, "Always 3 stages, 2 replicas and 20 micro-batches");
   reader.add_toggle("--large", flags.large, "Always 50 stages, 20 replicas and 40 micro-batches");
+  reader.add_toggle("--train", flags.train, "Steps of training and evaluations between them, of chains");
   reader.add_toggle("--json", flags.json, "Print one JSON object: runs[] = seed, trace_hash, outcome, steps");
   const auto read = TROUPE_TRY(parse(reader, given));
   if (read == parsed::help_printed) return exit_status::ok;
-  if (flags.standard && flags.large) {
-    return fail(error_code::value_out_of_range, "--large", "it excludes --standard", "give one of them");
+  if (flags.standard + flags.large + flags.train > 1) {
+    return fail(error_code::value_out_of_range, "--seeds", "--standard, --large and --train exclude each other",
+                "give one of them");
   }
   return read_seeds(flags.seeds).and_then([&](const seed_range& seeds) { return simulate(flags, reader, seeds); });
 }

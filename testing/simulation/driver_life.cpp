@@ -15,8 +15,6 @@ namespace troupe::simulation {
 namespace {
 
 constexpr nanoseconds look_interval = 500ms;
-/// --start-deadline.
-constexpr std::chrono::milliseconds start_deadline = 30s;
 /// Mutants wait as long for what no run would see.
 constexpr std::chrono::milliseconds no_end_in_sight = 24h;
 
@@ -44,9 +42,11 @@ wire_network::options wires_of(const plan& what) {
           .payloads = what.broken == mutant::frame_checksums ? payload_check::none : payload_check::of_checksums};
 }
 
-restart_limits restarts_of(mutant broken) {
-  if (broken == mutant::restart_budget) return {without_end, without_end};
-  return {.names_suspects = broken != mutant::poison_counter};
+restart_limits restarts_of(const plan& what) {
+  if (what.broken == mutant::restart_budget) return {without_end, without_end};
+  return {.deaths_without_progress_max = what.most.deaths_without_progress,
+          .deaths_in_window_max = what.most.deaths_in_window,
+          .names_suspects = what.broken != mutant::poison_counter};
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ driver_life::driver_life(const world_parts& parts)
               .network = network_.emplace(wires_of(parts.what), parts.clock.now, later_, parts.seen, parts.random),
               .wiring = wiring_of(parts.what.graph, parts.what.trains),
               .loader_page = nullptr,
-              .silence = limits::worker_silence_timeout,
+              .silence = parts.what.most.silence,
               .armed = parts.armed,
               .left = parts.left,
               .trace = parts.trace} {
@@ -85,7 +85,9 @@ void driver_life::set_up() {
   setup_->is_remote = [](stage_address) { return true; };
   setup_->assignment = [](stage_address) { return assignment_data{}; };
   setup_->fingerprint = 1;
-  setup_->asked.start_deadline = parts_.what.broken == mutant::late_replaced ? no_end_in_sight : start_deadline;
+  setup_->asked.start_deadline =
+      parts_.what.broken == mutant::late_replaced ? no_end_in_sight : parts_.what.most.start_deadline;
+  setup_->asked.timeout = parts_.what.most.silence;
   setup_->memory_first = parts_.what.broken != mutant::blobs_before_orders;
   setup_->awaits_ends = parts_.what.broken != mutant::old_incarnations_fenced;
   setup_->codec = std::make_shared<hash_codec>();
@@ -124,7 +126,7 @@ void driver_life::direct() {
                        .steps = steps_of_training(),
                        .request_timeout = std::max<nanoseconds>(limits::control_request_timeout,
                                                                 setup_->asked.timeout + limits::control_request_margin),
-                       .restarts = restarts_of(parts_.what.broken),
+                       .restarts = restarts_of(parts_.what),
                        .on_child = [this](const caf::actor& child) { meet(child); },
                        .on_stopped = [this] { is_stopped_ = true; }});
 }

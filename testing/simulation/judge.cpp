@@ -272,6 +272,7 @@ class run_check {
     const bool ends_the_run = code == process_failed || (code >= wire_codes_begin && code < wire_codes_end) ||
                               (code == restarts_spent && !named_.contains(each.call));
     if (!ends_the_run) return;
+    workers_.fail_run();
     if (!cause_) cause_ = each.value;
     if (*cause_ != each.value) {
       broken("first-cause", "call {} ended with another cause than the one for which the run failed", each.call);
@@ -346,7 +347,7 @@ class run_check {
   plain_evaluation plain_;
   /// Where the plan trains.
   std::optional<judged_training> training_;
-  judged_workers workers_{plain_};
+  judged_workers workers_{plain_, plan_.most};
   std::map<std::uint64_t, call_seen> calls_;
   std::map<std::uint64_t, micro_batch> named_;
   /// For which the run of this driver failed.

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <span>
 
 namespace troupe::simulation {
 namespace {
 
-/// Deaths of one replica after which it is not started again: without progress, and in a window of time. One more of
-/// either, as they are told a moment after they happened.
-constexpr std::size_t deaths_without_progress = 3;
-constexpr std::size_t deaths_in_window = 20;
-constexpr std::size_t deaths_at_most = deaths_without_progress + 1;
-constexpr std::size_t recent_at_most = deaths_in_window + 1;
 constexpr std::int64_t death_window_ns = 60'000'000'000;
 /// A death is told a moment after the product has counted it.
 constexpr std::int64_t told_after_ns_max = 1'000'000'000;
@@ -20,12 +15,16 @@ constexpr std::size_t attempts = 2;
 /// Two for its hello, one for its start, one for its silence; and one for what either end of a lost edge says. They end
 /// by themselves. There are none that calls or micro-batches have left.
 constexpr std::uint64_t timers_per_worker = 4;
-/// The time-out of a silent worker, and what its end takes.
-constexpr std::int64_t silence_ns_max = 15'000'000'000;
-/// The start deadline of simulated runs, and the same.
-constexpr std::int64_t start_ns_max = 35'000'000'000;
+/// What the end of a worker takes that is silent or late.
+constexpr std::chrono::nanoseconds end_takes_max = std::chrono::seconds{5};
 
 }  // namespace
+
+judged_workers::judged_workers(plain_evaluation& plain, const plan_limits& most)
+    : plain_(plain),
+      most_(most),
+      silence_ns_max_((most.silence + end_takes_max).count()),
+      start_ns_max_((most.start_deadline + end_takes_max).count()) {}
 
 void judged_workers::forget() {
   workers_.clear();
@@ -34,6 +33,7 @@ void judged_workers::forget() {
   computed_.clear();
   edges_.clear();
   starts_failed_ = edges_lost_ = 0;
+  has_failed_ = false;
   threw_.clear();
   threw_once_.clear();
   failed_by_itself_.clear();
@@ -50,7 +50,8 @@ void judged_workers::progress() {
 }
 
 bool judged_workers::died_often() const {
-  return std::ranges::any_of(replicas_, [](const auto& one) { return one.second.deaths >= deaths_without_progress; });
+  return std::ranges::any_of(replicas_,
+                             [&](const auto& one) { return one.second.deaths >= most_.deaths_without_progress; });
 }
 
 void judged_workers::check_first_death(const event& each) {
@@ -60,17 +61,17 @@ void judged_workers::check_first_death(const event& each) {
   }
   const std::vector<std::uint32_t>& dead = replicas_[found->second.where].dead;
   const auto behind = static_cast<std::size_t>(dead.end() - std::ranges::find(dead, each.worker));
-  if (behind >= deaths_without_progress) return;
+  if (behind >= most_.deaths_without_progress) return;
   broken("first-cause", "call {} names worker {}, the end of which was number {} from the last of its stage", each.call,
          each.worker, behind);
 }
 
 /// Its deaths within a minute end the run, whatever they fell on.
-bool judged_workers::spent_in_window(const seen_replica& where) {
+bool judged_workers::spent_in_window(const seen_replica& where) const {
   const auto counts = [&](std::int64_t at_ns) {
     return where.recent.back() - at_ns <= death_window_ns + told_after_ns_max;
   };
-  return std::ranges::count_if(where.recent, counts) >= static_cast<std::ptrdiff_t>(deaths_in_window);
+  return std::ranges::count_if(where.recent, counts) >= static_cast<std::ptrdiff_t>(most_.deaths_in_window);
 }
 
 /// Three ends in a row in the forward of one micro-batch name it, whatever ended the workers, and nothing else does.
@@ -80,18 +81,18 @@ void judged_workers::check_naming(const event& each, const std::optional<micro_b
   if (named) where.without_progress = 0;
   const std::vector<std::uint32_t>& dead = where.dead;
   const auto first = std::ranges::find(dead, each.worker);
-  const bool is_row = dead.end() - first >= static_cast<std::ptrdiff_t>(deaths_without_progress);
+  const bool is_row = dead.end() - first >= static_cast<std::ptrdiff_t>(most_.deaths_without_progress);
   const auto of_first = workers_.at(each.worker).died_of;
-  const bool is_one = is_row && of_first && std::all_of(first, first + deaths_without_progress, [&](std::uint32_t one) {
-                        return workers_.at(one).died_of == of_first;
-                      });
+  const bool is_one = is_row && of_first &&
+                      std::all_of(first, first + most_.deaths_without_progress,
+                                  [&](std::uint32_t one) { return workers_.at(one).died_of == of_first; });
   if (named && (!is_one || named != of_first)) {
     broken("poison-named", "micro-batch {} of call {} is named, and {} workers in a row did not end in its forward",
-           named->second, named->first, deaths_without_progress);
+           named->second, named->first, most_.deaths_without_progress);
   }
   if (!named && is_one && !spent_in_window(where)) {
     broken("poison-named", "micro-batch {} of call {} ended {} workers in a row, and is not named", of_first->second,
-           of_first->first, deaths_without_progress);
+           of_first->first, most_.deaths_without_progress);
   }
 }
 
@@ -104,7 +105,7 @@ void judged_workers::check_left(const event& each) const {
 }
 
 void judged_workers::pass(std::int64_t at_ns) {
-  while (!given_.empty() && at_ns - given_.front().first > start_ns_max) {
+  while (!given_.empty() && at_ns - given_.front().first > start_ns_max_) {
     const auto [given_ns, number] = given_.front();
     const seen_worker& late = workers_.at(number);
     if (!late.is_ready && !late.is_end_told) {
@@ -126,7 +127,7 @@ void judged_workers::hear(const event& each) {
       worker.frozen_at_ns = each.at_ns;
       return;
     case happening::thawed:
-      if (each.at_ns - worker.frozen_at_ns <= silence_ns_max) return;
+      if (has_failed_ || each.at_ns - worker.frozen_at_ns <= silence_ns_max_) return;
       broken("silent-replaced", "worker {} was silent for {} s and had its place still", each.worker,
              (each.at_ns - worker.frozen_at_ns) / 1'000'000'000);
     case happening::end_told:
@@ -199,8 +200,8 @@ void judged_workers::tell_end(const event& each, seen_worker& worker) {
 /// Deaths in a row in the forward of one micro-batch give up its call, once. The answer that says so may come much
 /// later, as calls are answered in order; the deaths that follow are counted from here.
 void judged_workers::note_row(seen_replica& where) {
-  if (where.without_progress < deaths_without_progress) return;
-  const std::span row = std::span{where.dead}.last(deaths_without_progress);
+  if (where.without_progress < most_.deaths_without_progress) return;
+  const std::span row = std::span{where.dead}.last(most_.deaths_without_progress);
   const auto suspect = workers_.at(row.front()).died_of;
   const bool is_one = std::ranges::all_of(row, [&](std::uint32_t one) { return workers_.at(one).died_of == suspect; });
   if (suspect && is_one && ended_rows_.insert(suspect->first).second) where.without_progress = 0;
@@ -215,12 +216,12 @@ void judged_workers::become_stage(const event& each, seen_worker& worker) {
     broken("no-stale-incarnation", "stage {}.{} has two workers: {} and {}", each.stage, each.replica, where.holder,
            each.worker);
   }
-  if (where.without_progress > deaths_at_most) {
+  if (where.without_progress > most_.deaths_without_progress + 1) {
     broken("restart-budget", "stage {}.{} is started after {} deaths without progress", each.stage, each.replica,
            where.without_progress);
   }
   while (!where.recent.empty() && each.at_ns - where.recent.front() > death_window_ns) where.recent.pop_front();
-  if (where.recent.size() > recent_at_most) {
+  if (where.recent.size() > most_.deaths_in_window + 1) {
     broken("restart-budget", "stage {}.{} is started after {} deaths within a minute", each.stage, each.replica,
            where.recent.size());
   }

@@ -13,20 +13,23 @@
 #include "testing/simulation/broken_promise.hpp"
 #include "testing/simulation/history.hpp"
 #include "testing/simulation/plain_evaluation.hpp"
+#include "testing/simulation/plan.hpp"
 
 namespace troupe::simulation {
 
 /// The part of the judge that is about workers, stages and edges. Throws broken_promise.
 class judged_workers {
  public:
-  /// It outlives this.
-  explicit judged_workers(plain_evaluation& plain) : plain_(plain) {}
+  /// `plain` outlives this.
+  judged_workers(plain_evaluation& plain, const plan_limits& most);
 
   void hear(const event& each);
   /// Of anything that happens.
   void pass(std::int64_t at_ns);
   /// Their driver has ended.
   void forget();
+  /// It stops; workers are not replaced any more.
+  void fail_run() noexcept { has_failed_ = true; }
   /// Something was folded, or a call has ended.
   void progress();
   void check_left(const event& each) const;
@@ -81,7 +84,7 @@ class judged_workers {
     std::uint64_t freed = 0;
   };
 
-  [[nodiscard]] static bool spent_in_window(const seen_replica& where);
+  [[nodiscard]] bool spent_in_window(const seen_replica& where) const;
   void hear_throw(const event& each);
   void check_forward(const event& each);
   void tell_end(const event& each, seen_worker& worker);
@@ -90,6 +93,9 @@ class judged_workers {
   void hear_edge(const event& each, const seen_worker& worker);
 
   plain_evaluation& plain_;
+  const plan_limits most_;
+  const std::int64_t silence_ns_max_;
+  const std::int64_t start_ns_max_;
   std::map<std::uint32_t, seen_worker> workers_;
   /// When each was given its place, with its number; the first of them first.
   std::deque<std::pair<std::int64_t, std::uint32_t>> given_;
@@ -97,6 +103,7 @@ class judged_workers {
   std::set<std::uint32_t> incarnations_;
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>> computed_;
   std::map<std::uint64_t, seen_edge> edges_;
+  bool has_failed_ = false;
   std::size_t starts_failed_ = 0;
   std::size_t edges_lost_ = 0;
   /// Calls that deaths in a row gave up.

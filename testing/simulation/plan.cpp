@@ -39,6 +39,7 @@ constexpr std::uint64_t hang_salt = 0x68616e67;
 constexpr std::uint64_t frame_salt = 0x6672616d;
 constexpr std::uint64_t stop_salt = 0x656e64;
 constexpr std::uint64_t memory_salt = 0x6d656d;
+constexpr std::uint64_t limit_salt = 0x6c696d;
 constexpr std::array<const char*, ways_to_stop> way_names = {"drain", "now", "deadline", "abort"};
 
 class drawing {
@@ -156,6 +157,16 @@ class drawing {
     std::ranges::stable_sort(made.faults, {}, &fault::at_us);
   }
 
+  void draw_limits(plan& made) {
+    if (one_in(2)) return;
+    constexpr std::array<std::int64_t, 4> silences_ms = {1'000, 3'000, 10'000, 30'000};
+    constexpr std::array<std::int64_t, 3> starts_ms = {3'000, 10'000, 30'000};
+    made.most = {.silence = std::chrono::milliseconds(silences_ms[below(silences_ms.size())]),
+                 .start_deadline = std::chrono::milliseconds(starts_ms[below(starts_ms.size())]),
+                 .deaths_without_progress = static_cast<std::uint32_t>(2 + below(4)),
+                 .deaths_in_window = static_cast<std::uint32_t>(6 + below(30))};
+  }
+
   /// Often twice, as people press Ctrl-C.
   void draw_stop(plan& made) {
     if (!one_in(8)) return;
@@ -223,6 +234,12 @@ const char* edges_text(const plan& what) {
   return what.hands_over_edges ? ", memory of edges" : "";
 }
 
+std::string limits_text(const plan_limits& most) {
+  if (most == plan_limits{}) return "";
+  return fmt::format(", silence {} ms, start {} ms, deaths {} and {}", most.silence.count(),
+                     most.start_deadline.count(), most.deaths_without_progress, most.deaths_in_window);
+}
+
 std::string place_of(const fault& what) {
   return fmt::format("stage={}.{}", what.stage, what.replica);
 }
@@ -264,6 +281,7 @@ plan draw_training_plan(std::uint64_t seed) {
   from.draw_rest(made);
   from.draw_faults(made);
   from.draw_lost_decisions(made);
+  drawing(made.seed ^ limit_salt).draw_limits(made);
   draw_of_processes(made);
   // A gradient that comes behind the next one ends its step with an error, as nothing can make them wait.
   std::vector<std::size_t> of_activations(std::size_t{made.stages} * made.replicas);
@@ -338,6 +356,7 @@ std::string describe(const plan& what) {
                   what.slots_from_loader, what.slots_between, what.forward_us, what.is_rereadable ? ", read again" : "",
                   edges_text(what), what.has_journal ? ", journal" : "", what.trains ? ", trains" : "");
   for (const std::uint64_t count : what.calls) text += fmt::format(" {}", count);
+  text += limits_text(what.most);
   for (std::size_t call = 0; call < what.folded_before.size(); ++call) {
     if (!what.folded_before[call].empty()) {
       text += fmt::format(", call {} from {}", call, fmt::join(what.folded_before[call], " "));

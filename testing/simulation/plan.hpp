@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "messages/limits.hpp"
 #include "testing/simulation/graph.hpp"
 #include "testing/simulation/history.hpp"
 
@@ -104,6 +106,15 @@ enum class body_harm : std::uint8_t {
   forgets_an_input,  ///< the last of several
 };
 
+/// Limits and time-outs of the product, which a user or another version may set otherwise.
+struct plan_limits {
+  std::chrono::milliseconds silence = limits::worker_silence_timeout;
+  std::chrono::milliseconds start_deadline{30'000};
+  std::uint32_t deaths_without_progress = 3;
+  std::uint32_t deaths_in_window = 20;
+  friend bool operator==(const plan_limits&, const plan_limits&) = default;
+};
+
 struct plan {
   std::uint64_t seed = 0;
   /// Of a chain; a graph has its own.
@@ -132,6 +143,7 @@ struct plan {
   bool trains = false;
   /// A forward takes so long on average.
   std::int64_t forward_us = 100;
+  plan_limits most = {};
   std::vector<fault> faults = {};
   mutant broken = mutant::none;
   body_harm harm = body_harm::none;
@@ -152,7 +164,7 @@ struct plan {
 /// (draw_graph).
 [[nodiscard]] plan draw_plan(std::uint64_t seed);
 /// A chain of 1 to 4 stages in 1, 2 or 4 replicas that trains: 2 to 6 steps and an evaluation after every second one,
-/// with faults.
+/// with faults. Half of the seeds draw other limits.
 [[nodiscard]] plan draw_training_plan(std::uint64_t seed);
 /// The same size for all seeds, to measure: 3 stages, 2 replicas, 20 micro-batches, with faults.
 [[nodiscard]] plan draw_standard_plan(std::uint64_t seed);
