@@ -230,7 +230,7 @@ expected<std::unique_ptr<pipeline_engine>> pipeline_engine::start(model_source m
   TROUPE_TRY(check_resources(run));
   auto state = std::make_unique<impl>(std::move(run));
   auto log = TROUPE_TRY(run_log::open(options.run.log));
-  state->caller = TROUPE_TRY(hook_caller::start(log.attach({})));
+  state->caller = TROUPE_TRY(hook_caller::start(log.attach({.on_progress = {}, .on_log = options.on_log})));
   state->log = std::move(log);
   state->first = std::move(request.first);
   state->fingerprint = state->checked.fingerprint();

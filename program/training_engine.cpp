@@ -1,3 +1,5 @@
+#include <chrono>
+#include <functional>
 #include <utility>
 
 #include "messages/limits.hpp"
@@ -5,6 +7,7 @@
 #include "program/engine_state.hpp"
 #include "program/run/fault_blame.hpp"
 #include "program/training_engine_state.hpp"
+#include "runtime/data/iterator_source.hpp"
 #include "runtime/data/step_source.hpp"
 #include "runtime/step/step_losses.hpp"
 #include "runtime/training/step_scorer.hpp"
@@ -44,15 +47,25 @@ expected<void> check(const training_engine_options& options) {
   return {};
 }
 
-/// Looks after the run meanwhile. False if the outcome has not come in time.
-bool wait_for(const std::future<call_outcome>& outcome, std::chrono::nanoseconds patience, running_topology& running) {
-  const auto until = std::chrono::steady_clock::now() + patience;
-  for (;;) {
-    const auto now = std::chrono::steady_clock::now();
-    if (outcome.wait_until(std::min(until, now + limits::report_interval)) == std::future_status::ready) return true;
-    if (now >= until) return false;
+/// The step is given up with the error that this says.
+using end_of_step = std::function<std::optional<error>()>;
+
+/// Looks after the run meanwhile. Nothing once the outcome is there.
+std::optional<error> wait_for(const std::future<call_outcome>& outcome, const end_of_step& ended,
+                              running_topology& running) {
+  while (outcome.wait_for(limits::report_interval) != std::future_status::ready) {
+    if (auto cause = ended()) return cause;
     running.watch();
   }
+  return std::nullopt;
+}
+
+end_of_step ends_after(std::chrono::nanoseconds patience) {
+  return [until = std::chrono::steady_clock::now() + patience]() -> std::optional<error> {
+    if (std::chrono::steady_clock::now() < until) return std::nullopt;
+    return error{error_code::deadline_passed, "train_batch", "the step took longer than its time",
+                 "raise run.deadline or call_timeout of the options, or look for the stage that is stuck"};
+  };
 }
 
 /// The loss that is asked for, or that of the module as a mean over samples.
@@ -113,12 +126,19 @@ expected<train_output> training_engine::train_batch(data_iterator data) {
     return fail(error_code::source_failed, "train_batch", "there is no iterator",
                 "give train_batch one, or call set_dataiterator first");
   }
-  const std::uint64_t replicas = impl_->engine->impl_->config.replicas;
-  const auto source = std::make_shared<step_source>(std::move(from), impl_->engine->transform_,
-                                                    impl_->training->num_micro_batches, replicas);
+  const auto source =
+      std::make_shared<iterator_source>(std::move(from), impl_->engine->transform_, impl_->training->num_micro_batches);
+  const pipeline_engine_options& options = impl_->engine->impl_->options;
+  auto made = impl_->step(source, ends_after(options.run.deadline.value_or(options.call_timeout)));
+  if (made) made->exhausted = source->exhausted();
+  return made;
+}
+
+expected<train_output> training_engine::impl::step(std::shared_ptr<micro_batch_source> from, const end_of_step& ended) {
+  const std::uint64_t replicas = engine->impl_->config.replicas;
   const auto losses = std::make_shared<step_losses>(replicas);
-  const call_outcome outcome = TROUPE_TRY(impl_->run(source, losses));
-  train_output made{.step = impl_->steps, .exhausted = source->exhausted()};
+  const call_outcome outcome = TROUPE_TRY(run(std::make_shared<step_source>(std::move(from), replicas), losses, ended));
+  train_output made{.step = steps};
   const step_losses::totals totals = losses->add();
   made.loss_sum = totals.loss_sum;
   made.weight = totals.weight;
@@ -127,8 +147,8 @@ expected<train_output> training_engine::train_batch(data_iterator data) {
   made.samples = outcome.tally.samples;
   made.learning_rate = outcome.step->decision.learning_rate;
   made.gradient_norm = outcome.step->norm;
-  impl_->decided = outcome.step->decision.call;
-  if (outcome.step->decision.is_applied) ++impl_->steps;
+  decided = outcome.step->decision.call;
+  if (outcome.step->decision.is_applied) ++steps;
   return made;
 }
 
@@ -146,18 +166,15 @@ call_ticket_ptr training_engine::impl::make_ticket(const std::shared_ptr<step_so
 }
 
 expected<call_outcome> training_engine::impl::run(const std::shared_ptr<step_source>& source,
-                                                  const std::shared_ptr<step_losses>& losses) {
-  pipeline_engine::impl& pipeline = *engine->impl_;
+                                                  const std::shared_ptr<step_losses>& losses,
+                                                  const end_of_step& ended) {
   const auto ticket = make_ticket(source, losses);
-  running_topology& running = *pipeline.stages.running;
+  running_topology& running = *engine->impl_->stages.running;
   auto outcome = running.submit(ticket);
-  const auto patience = pipeline.options.run.deadline.value_or(pipeline.options.call_timeout);
-  if (!wait_for(outcome, patience, running)) {
-    const error late{error_code::deadline_passed, "train_batch", "the step took longer than its time",
-                     "raise run.deadline or call_timeout of the options, or look for the stage that is stuck"};
-    running.cancel(ticket, late);
+  if (const auto cause = wait_for(outcome, ended, running)) {
+    running.cancel(ticket, *cause);
     // A step that was decided meanwhile is done, and the outcome says so.
-    if (!wait_for(outcome, limits::control_request_timeout, running)) return tl::make_unexpected(late);
+    if (wait_for(outcome, ends_after(limits::control_request_timeout), running)) return tl::make_unexpected(*cause);
   }
   call_outcome made = outcome.get();
   if (made.cause) return tl::make_unexpected(after_faults(*made.cause, running.faults()));

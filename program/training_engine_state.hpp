@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -10,6 +11,7 @@
 
 namespace troupe {
 
+class micro_batch_source;
 class step_losses;
 class step_source;
 
@@ -30,9 +32,13 @@ struct training_engine::impl {
   [[nodiscard]] expected<training_snapshot> snapshot() const;
   /// Starts the stages again, with this state.
   [[nodiscard]] expected<void> begin_with(std::shared_ptr<const training_snapshot> given);
+  /// One step over the micro-batches of a source. It is given up with what `ended`, which is asked now and then, says;
+  /// nothing: the step goes on. A step that was decided meanwhile is done all the same.
+  using end_of_step = std::function<std::optional<error>()>;
+  [[nodiscard]] expected<train_output> step(std::shared_ptr<micro_batch_source> from, const end_of_step& ended);
   /// Until the step is decided.
   [[nodiscard]] expected<call_outcome> run(const std::shared_ptr<step_source>& source,
-                                           const std::shared_ptr<step_losses>& losses);
+                                           const std::shared_ptr<step_losses>& losses, const end_of_step& ended);
 };
 
 }  // namespace troupe

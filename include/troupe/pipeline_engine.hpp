@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -60,6 +61,9 @@ struct pipeline_engine_options {
   /// that output. Empty: the only one; E0603 where there are several.
   sink_options score = {};
   std::vector<eval_sink> sinks = {};
+  /// Gets the records of the log in place of stderr, from create() until the engine has ended, on a thread of its own,
+  /// as evaluation_hooks::on_log does.
+  std::function<void(const log_record&)> on_log = nullptr;
   /// The model is trained, as cut_options has it; training_engine alone sets both.
   std::shared_ptr<const training_options> training = nullptr;
   std::shared_ptr<const training_snapshot> training_from = nullptr;

@@ -90,6 +90,7 @@ class training_engine {
   [[nodiscard]] expected<std::vector<trace_event>> finish();
 
  private:
+  friend class trainer;
   struct impl;
   explicit training_engine(std::unique_ptr<impl> state);
   std::unique_ptr<impl> impl_;

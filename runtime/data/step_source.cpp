@@ -6,12 +6,11 @@
 
 namespace troupe {
 
-step_source::step_source(data_iterator iterator, batch_function transform, std::uint64_t micro_batches,
-                         std::uint64_t replicas, bool is_constant)
-    : from_(std::move(iterator), std::move(transform), micro_batches, is_constant), replicas_(replicas) {}
+step_source::step_source(std::shared_ptr<micro_batch_source> from, std::uint64_t replicas)
+    : from_(std::move(from)), replicas_(replicas) {}
 
 expected<std::optional<loaded_micro_batch>> step_source::next() {
-  if (replicas_ == 1) return from_.next();
+  if (replicas_ == 1) return from_->next();
   if (!leaves_) {
     TROUPE_TRY(pull_all());
   }
@@ -26,7 +25,7 @@ expected<std::optional<loaded_micro_batch>> step_source::next() {
 expected<void> step_source::pull_all() {
   std::vector<loaded_micro_batch> all;
   for (;;) {
-    auto next = TROUPE_TRY(from_.next());
+    auto next = TROUPE_TRY(from_->next());
     if (!next) break;
     all.push_back(std::move(*next));
   }

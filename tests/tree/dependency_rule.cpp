@@ -54,6 +54,7 @@ const std::map<std::string, std::string>& layers_of_public_headers() {
                                                             {"pipeline_module.hpp", "program"},
                                                             {"pipeline_engine.hpp", "program"},
                                                             {"training_engine.hpp", "program"},
+                                                            {"trainer.hpp", "program"},
                                                             {"program.hpp", "program"},
                                                             {"troupe.hpp", "all"}};
   return layers;

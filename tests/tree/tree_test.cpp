@@ -47,11 +47,11 @@ TEST(source_tree, dependencies_point_one_way) {
   EXPECT_THAT(dependency_findings(source_dir()), IsEmpty());
 }
 
-TEST(source_tree, the_public_interface_has_at_most_30_headers) {
+TEST(source_tree, the_public_interface_has_at_most_32_headers) {
   std::size_t headers = 0;
   for (const fs::path& file : source_files(source_dir())) headers += file.parent_path().filename() == "troupe" ? 1 : 0;
   EXPECT_GT(headers, 10u);
-  EXPECT_LE(headers, 30u);
+  EXPECT_LE(headers, 32u);
 }
 
 TEST(source_tree, folders_form_no_circle) {
