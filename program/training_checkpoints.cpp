@@ -11,6 +11,7 @@
 #include "program/run/trained_state.hpp"
 #include "program/start/run_checks.hpp"
 #include "program/training_engine_state.hpp"
+#include "runtime/checkpoint/file_sums.hpp"
 #include "runtime/checkpoint/load_files.hpp"
 #include "runtime/checkpoint/save_files.hpp"
 
@@ -36,7 +37,10 @@ state_dict optimizer_states(const training_snapshot& from) {
   return made;
 }
 
-expected<void> read_optimizer(const std::filesystem::path& file, training_snapshot& into) {
+expected<void> read_optimizer(const std::filesystem::path& folder, training_snapshot& into) {
+  const std::filesystem::path file = folder / optimizer_name;
+  const file_sums sums = TROUPE_TRY(file_sums::read(folder));
+  TROUPE_TRY(sums.check(file));
   state_dict states = TROUPE_TRY(load_weights(file));
   for (named_tensor& each : states) {
     if (each.name != step_key) {
@@ -86,7 +90,7 @@ expected<loaded_checkpoint> training_engine::load_checkpoint(const std::filesyst
       }
     }
     if (!optimizer_states) return {};
-    return read_optimizer(from.folder / optimizer_name, *all);
+    return read_optimizer(from.folder, *all);
   }));
   TROUPE_TRY(impl_->begin_with(std::move(all)));
   return loaded;

@@ -14,7 +14,7 @@
 #include "runtime/join/join_service.hpp"
 #include "runtime/join/network_text.hpp"
 #include "runtime/join/node_identity.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/log/refusal_limit.hpp"
 #include "runtime/os/blocked_signals.hpp"
 #include "runtime/os/resource_check.hpp"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "program/models/local_file.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/os/errno_text.hpp"
 
 namespace troupe {

@@ -9,7 +9,7 @@
 #include "runtime/architecture/read_built_in.hpp"
 #include "runtime/checkpoint/load_files.hpp"
 #include "runtime/graph/replace_weights.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/model/cast_weights.hpp"
 #include "runtime/model/code_layers.hpp"
 #include "runtime/rewrite/needed_weights.hpp"

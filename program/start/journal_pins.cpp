@@ -17,7 +17,7 @@
 #include "messages/try.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/journal/processor.hpp"
 #include "runtime/metric/metric_table.hpp"

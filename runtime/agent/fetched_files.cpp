@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "messages/limits.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 
 namespace troupe {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/os/errno_text.hpp"
 
 namespace troupe {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "messages/limits.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/os/errno_text.hpp"
 
 namespace troupe {

@@ -9,6 +9,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/checkpoint/client_state_file.hpp"
+#include "runtime/checkpoint/file_sums.hpp"
 #include "runtime/graph/replace_weights.hpp"
 #include "runtime/weights/name_prefixes.hpp"
 
@@ -154,8 +155,10 @@ expected<std::vector<layer_state>> load_layers(const tag_folder& from, const fil
   const ino_t before = stamp_of(from.folder);
   std::vector<layer_state> made;
   expected<void> outcome;
+  // Where files are fetched, they are compared with the driver's.
+  const file_sums sums = locate ? file_sums() : TROUPE_TRY(file_sums::read(from.folder));
   for (const auto& [layer, file] : from.layers) {
-    auto weights = load_weights(file, locate);
+    auto weights = sums.check(file).and_then([&, &at = file] { return load_weights(at, locate); });
     if (!weights) {
       outcome = tl::make_unexpected(weights.error());
       break;
@@ -173,7 +176,11 @@ expected<loaded_checkpoint> load_states(const tag_folder& from) {
   const fs::path file = from.folder / states_name;
   std::error_code problem;
   loaded_checkpoint made;
-  if (fs::exists(file, problem)) made = TROUPE_TRY(read_client_state(file));
+  if (fs::exists(file, problem)) {
+    const file_sums sums = TROUPE_TRY(file_sums::read(from.folder));
+    TROUPE_TRY(sums.check(file));
+    made = TROUPE_TRY(read_client_state(file));
+  }
   made.tag = from.tag;
   return made;
 }

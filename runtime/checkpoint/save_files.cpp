@@ -11,6 +11,7 @@
 #include "messages/try.hpp"
 #include "runtime/checkpoint/checkpoint_layout.hpp"
 #include "runtime/checkpoint/client_state_file.hpp"
+#include "runtime/checkpoint/file_sums.hpp"
 #include "runtime/checkpoint/write_client_state.hpp"
 #include "runtime/os/errno_text.hpp"
 #include "runtime/os/file_replacement.hpp"
@@ -31,7 +32,7 @@ tl::unexpected<error> unwritable(const fs::path& path, const std::string& cause,
 }
 
 bool is_of_checkpoint(const std::string& name) {
-  return name.ends_with("_model_states.pt") || name == optimizer_name ||
+  return name.ends_with("_model_states.pt") || name == optimizer_name || name == sums_name ||
          (name.starts_with("layer_") && name.ends_with("-model_states.pt"));
 }
 
@@ -64,6 +65,8 @@ class saving {
     }
     pause();
     TROUPE_TRY(write_client_state(temporary_ / states_name, states));
+    pause();
+    TROUPE_TRY(write_sums(temporary_));
     pause();
     TROUPE_TRY(publish());
     pause();

@@ -2,6 +2,9 @@
 // in workers, also in those that replace dead ones. Method: recorded_checkpoint/ was written by PyTorch; outputs are
 // compared with those of a plain LibTorch loop over the TorchScript file that PyTorch wrote with the same weights, bit
 // for bit. Workers are this program, started again.
+#include <cstdlib>
+#include <fstream>
+
 #include "tests/program/checkpoint_engines.hpp"
 #include <troupe/program.hpp>
 
@@ -138,6 +141,39 @@ TEST_F(checkpoints, load_into_workers_and_into_those_that_replace_dead_ones) {
     ::unsetenv(dead_variable);
     expect_equal(get(engine->module_state_dict()), state);
   }
+}
+
+/// In its middle.
+void flip_a_bit(const fs::path& file) {
+  std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+  const auto middle = static_cast<std::streamoff>(fs::file_size(file) / 2);
+  bytes.seekg(middle);
+  const int byte = bytes.get();
+  bytes.seekp(middle);
+  bytes.put(static_cast<char>(byte ^ 1));
+}
+
+TEST_F(checkpoints, with_a_bit_that_flipped_are_refused) {
+  const auto engine = start_engine("file", 2);
+  ASSERT_TRUE(engine->save_checkpoint(dir_, "one", {{"epoch", 7}}));
+  const std::string check = "cd '" + (dir_ / "one").string() + "' && sha256sum --strict --quiet -c SHA256SUMS";
+  ASSERT_EQ(std::system(check.c_str()), 0);
+  std::size_t files = 0;
+  for (const auto& each : fs::directory_iterator(dir_ / "one")) {
+    flip_a_bit(each.path());
+    const auto refused = error_of(engine->load_checkpoint(dir_));
+    EXPECT_EQ(refused.code, error_code::model_unreadable) << each.path();
+    flip_a_bit(each.path());
+    ++files;
+  }
+  EXPECT_GT(files, 3u);
+  ASSERT_TRUE(engine->load_checkpoint(dir_));
+  flip_a_bit(dir_ / "one/layer_00-model_states.pt");
+  const auto refused = error_of(engine->load_checkpoint(dir_));
+  EXPECT_THAT(to_string(refused), HasSubstr("layer_00-model_states.pt: its bytes are not those that were saved"));
+  EXPECT_THAT(refused.fix, HasSubstr("delete SHA256SUMS"));
+  fs::remove(dir_ / "one/SHA256SUMS");
+  EXPECT_TRUE(engine->load_checkpoint(dir_)) << "as one of DeepSpeed";
 }
 
 TEST_F(checkpoints, load_behind_the_calls_that_are_open) {

@@ -2,6 +2,7 @@
 // number of stages and replicas. Method: a small network with dropout is trained on random samples.
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <limits>
 
@@ -198,6 +199,21 @@ TEST_F(trained_checkpoints, go_on_with_the_same_bits_at_other_stages_and_replica
   second->set_dataiterator(rest_of(40, 20));
   expect_equal(steps_of(*second, 5), expected);
   EXPECT_EQ(second->global_steps(), 10u);
+}
+
+TEST_F(trained_checkpoints, whose_moments_were_changed_are_refused) {
+  const auto engine = *training_engine::create(network(2), options(4));
+  engine->set_dataiterator(batches(40));
+  static_cast<void>(steps_of(*engine, 2));
+  ASSERT_TRUE(engine->save_checkpoint(dir_, "step2"));
+  std::fstream moments(dir_ / "step2/optimizer.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+  moments.seekp(-1, std::ios::end);
+  moments.put('x');
+  moments.close();
+  const auto loaded = engine->load_checkpoint(dir_);
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(to_string(loaded.error()), HasSubstr("optimizer.safetensors: its bytes are not those that were saved"));
+  EXPECT_EQ(engine->global_steps(), 2u);
 }
 
 TEST_F(trained_checkpoints, of_another_model_leave_the_engine_as_it_was) {

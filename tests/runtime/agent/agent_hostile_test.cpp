@@ -8,7 +8,7 @@
 
 #include "messages/codec/codec.hpp"
 #include "runtime/agent/agent.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "tests/messages/message_samples.hpp"
 #include "tests/runtime/link/link_support.hpp"
 #include "tests/support/sanitized.hpp"

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "messages/agent.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 
 namespace troupe::testing {
 

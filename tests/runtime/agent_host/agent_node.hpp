@@ -14,7 +14,7 @@
 
 #include "runtime/agent/agent.hpp"
 #include "runtime/agent_host/agent_host.hpp"
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "tests/runtime/agent_host/noted_events.hpp"
 
 #ifndef AGENT_PROBE

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/journal/processor.hpp"
 #include "tests/runtime/journal/journal_support.hpp"
 

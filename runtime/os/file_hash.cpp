@@ -1,4 +1,4 @@
-#include "runtime/journal/file_hash.hpp"
+#include "runtime/os/file_hash.hpp"
 
 #include <array>
 #include <cerrno>
