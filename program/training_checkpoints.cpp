@@ -3,6 +3,7 @@
 
 #include <ATen/ops/full.h>
 
+#include "messages/exception_text.hpp"
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
 #include "program/engine_topology.hpp"
@@ -14,6 +15,7 @@
 #include "runtime/checkpoint/file_sums.hpp"
 #include "runtime/checkpoint/load_files.hpp"
 #include "runtime/checkpoint/save_files.hpp"
+#include "runtime/os/start_thread.hpp"
 
 namespace troupe {
 namespace {
@@ -56,6 +58,13 @@ expected<void> read_optimizer(const std::filesystem::path& folder, training_snap
   return {};
 }
 
+expected<void> write(const training_snapshot& all, std::size_t layers, const std::filesystem::path& dir,
+                     const std::string& tag, const client_state& state) {
+  auto weights = TROUPE_TRY(by_layer(all.weights, layers));
+  return save_files(dir, tag,
+                    {.layers = std::move(weights), .optimizer = optimizer_states(all), .client_state = state});
+}
+
 }  // namespace
 
 expected<training_snapshot> training_engine::impl::snapshot() const {
@@ -70,12 +79,25 @@ expected<state_dict> training_engine::module_state_dict() {
 
 expected<void> training_engine::save_checkpoint(const std::filesystem::path& dir, const std::string& tag,
                                                 const client_state& state) {
-  const training_snapshot all = TROUPE_TRY(impl_->snapshot());
-  return in_own_thread("weights", "the checkpoint could not be written", [&]() -> expected<void> {
-    auto layers = TROUPE_TRY(by_layer(all.weights, impl_->layers));
-    return save_files(dir, tag,
-                      {.layers = std::move(layers), .optimizer = optimizer_states(all), .client_state = state});
-  });
+  return TROUPE_TRY(save_checkpoint_async(dir, tag, state)).get();
+}
+
+expected<std::future<expected<void>>> training_engine::save_checkpoint_async(const std::filesystem::path& dir,
+                                                                             const std::string& tag,
+                                                                             const client_state& state) {
+  impl_->wait_for_save();
+  auto all = std::make_shared<const training_snapshot>(TROUPE_TRY(impl_->snapshot()));
+  std::promise<expected<void>> ended;
+  auto outcome = ended.get_future();
+  auto save = [dir, tag, state, all, layers = impl_->layers, ended = std::move(ended)]() mutable {
+    try {
+      ended.set_value(write(*all, layers, dir, tag, state));
+    } catch (...) {
+      ended.set_value(fail(error_code::internal, "checkpoint", "it could not be written: " + current_exception_text()));
+    }
+  };
+  impl_->saver = TROUPE_TRY(start_thread("checkpoint", std::move(save)));
+  return outcome;
 }
 
 expected<loaded_checkpoint> training_engine::load_checkpoint(const std::filesystem::path& dir, const std::string& tag,

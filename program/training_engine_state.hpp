@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "actors/call_ticket.hpp"
 #include "program/run/trained_state.hpp"
@@ -28,6 +29,18 @@ struct training_engine::impl {
 
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<step_source>& source,
                                             const std::shared_ptr<step_losses>& losses) const;
+  /// Writes the checkpoint that was begun last.
+  std::thread saver = {};
+
+  impl() = default;
+  impl(const impl&) = delete;
+  impl& operator=(const impl&) = delete;
+  ~impl() { wait_for_save(); }
+
+  void wait_for_save() {
+    if (saver.joinable()) saver.join();
+  }
+
   /// What the stages have, behind the last decision.
   [[nodiscard]] expected<training_snapshot> snapshot() const;
   /// Starts the stages again, with this state.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +79,11 @@ class training_engine {
   /// steps beside the layers. The same errors.
   [[nodiscard]] expected<void> save_checkpoint(const std::filesystem::path& dir, const std::string& tag,
                                                const client_state& state = {});
+  /// The same, but it returns when the state is copied, so that steps go on while the files are written. The future has
+  /// the outcome. The next save, and the end of the engine, wait for this one.
+  [[nodiscard]] expected<std::future<expected<void>>> save_checkpoint_async(const std::filesystem::path& dir,
+                                                                            const std::string& tag,
+                                                                            const client_state& state = {});
   /// Loads a checkpoint of any number of stages and replicas; training goes on from there with the same bits. The
   /// position in the data is the program's (client_state). The empty tag is the one in dir/latest. Without
   /// `optimizer_states` the moments are zero and the steps count from 0, as for a checkpoint of pipeline_engine or
