@@ -45,18 +45,6 @@ state_dict state_of(const graph_weights& weights, const std::optional<c10::Scala
   return made;
 }
 
-std::vector<state_dict> by_layer(const std::vector<layer_names>& layers, const state_dict& state) {
-  std::unordered_map<std::string_view, const at::Tensor*> by_name;
-  for (const named_tensor& each : state) by_name.emplace(each.name, &each.tensor);
-  std::vector<state_dict> made;
-  for (const layer_names& layer : layers) {
-    state_dict one;
-    for (const layer_weight_name& each : layer.weights) one.push_back({each.key, *by_name.at(each.name)});
-    made.push_back(std::move(one));
-  }
-  return made;
-}
-
 expected<void> check_exchange(const checked_run& run, bool is_finished) {
   if (is_finished) {
     return fail(error_code::interrupted, run.name, "the engine has finished", "load weights before finish()");
@@ -166,7 +154,7 @@ expected<void> pipeline_engine::save_checkpoint(const std::filesystem::path& dir
   const auto now = TROUPE_TRY(impl_->weights_now());
   return apart([&] {
     const state_dict all = state_of(now.weights, impl_->options.dtype, false);
-    return save_files(dir, tag, {.layers = by_layer(now.layers, all), .client_state = state});
+    return save_files(dir, tag, {.layers = split_by_layer(now.layers, all), .client_state = state});
   });
 }
 

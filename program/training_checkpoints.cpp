@@ -24,7 +24,7 @@ namespace {
 constexpr const char* step_key = "step";
 
 /// Names are "INDEX.NAME".
-expected<std::vector<state_dict>> by_layer(const state_dict& weights, std::size_t layers) {
+std::vector<state_dict> by_number(const state_dict& weights, std::size_t layers) {
   std::vector<state_dict> made(layers);
   for (const named_tensor& each : weights) {
     const std::size_t dot = each.name.find('.');
@@ -58,14 +58,17 @@ expected<void> read_optimizer(const std::filesystem::path& folder, training_snap
   return {};
 }
 
-expected<void> write(const training_snapshot& all, std::size_t layers, const std::filesystem::path& dir,
-                     const std::string& tag, const client_state& state) {
-  auto weights = TROUPE_TRY(by_layer(all.weights, layers));
-  return save_files(dir, tag,
-                    {.layers = std::move(weights), .optimizer = optimizer_states(all), .client_state = state});
+}  // namespace
+
+const trained_pipeline& training_engine::impl::trained() const {
+  return engine->impl_->stages.trained.begin()->second;
 }
 
-}  // namespace
+std::vector<state_dict> training_engine::impl::by_layer(const state_dict& weights) const {
+  const trained_pipeline& model = trained();
+  if (model.graph) return split_by_layer(weights_by_layer(*model.graph), weights);
+  return by_number(weights, model.boundaries.back());
+}
 
 expected<training_snapshot> training_engine::impl::snapshot() const {
   const pipeline_engine::impl& pipeline = *engine->impl_;
@@ -86,12 +89,14 @@ expected<std::future<expected<void>>> training_engine::save_checkpoint_async(con
                                                                              const std::string& tag,
                                                                              const client_state& state) {
   impl_->wait_for_save();
-  auto all = std::make_shared<const training_snapshot>(TROUPE_TRY(impl_->snapshot()));
+  const training_snapshot all = TROUPE_TRY(impl_->snapshot());
+  auto content = std::make_shared<const checkpoint_content>(checkpoint_content{
+      .layers = impl_->by_layer(all.weights), .optimizer = optimizer_states(all), .client_state = state});
   std::promise<expected<void>> ended;
   auto outcome = ended.get_future();
-  auto save = [dir, tag, state, all, layers = impl_->layers, ended = std::move(ended)]() mutable {
+  auto save = [dir, tag, content = std::move(content), ended = std::move(ended)]() mutable {
     try {
-      ended.set_value(write(*all, layers, dir, tag, state));
+      ended.set_value(save_files(dir, tag, *content));
     } catch (...) {
       ended.set_value(fail(error_code::internal, "checkpoint", "it could not be written: " + current_exception_text()));
     }
@@ -106,7 +111,14 @@ expected<loaded_checkpoint> training_engine::load_checkpoint(const std::filesyst
   auto loaded = TROUPE_TRY(load_states(from));
   auto all = std::make_shared<training_snapshot>();
   TROUPE_TRY(in_own_thread("weights", "the checkpoint could not be read", [&]() -> expected<void> {
-    for (layer_state& layer : TROUPE_TRY(load_layers(from))) {
+    auto layers = TROUPE_TRY(load_layers(from));
+    if (const auto& graph = impl_->trained().graph) {
+      const auto names = weights_by_layer(*graph);
+      const auto given = TROUPE_TRY(by_model_names(from, std::move(layers), names));
+      all->weights = TROUPE_TRY(fitted_state(graph->model().weights, names, given, true, from.folder.string()));
+      layers.clear();
+    }
+    for (layer_state& layer : layers) {
       for (named_tensor& each : layer.weights) {
         all->weights.push_back({std::to_string(layer.layer) + "." + each.name, std::move(each.tensor)});
       }

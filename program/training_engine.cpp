@@ -69,30 +69,45 @@ end_of_step ends_after(std::chrono::nanoseconds patience) {
 }
 
 /// The loss that is asked for, or that of the module as a mean over samples.
-expected<training_options> with_loss(training_options training, const pipeline_module& module) {
+expected<training_options> with_loss(training_options training, const loss_function& of_module) {
   if (training.loss) return training;
-  if (!module.loss_fn) {
+  if (!of_module) {
     return fail(error_code::metric_failed, "training_engine", "there is no loss to train with",
                 "set training.loss, or give the module a loss function");
   }
-  training.loss = training_loss_options{.kind = loss_kind::custom, .function = loss_of_mean(module.loss_fn)};
+  training.loss = training_loss_options{.kind = loss_kind::custom, .function = loss_of_mean(of_module)};
   return training;
 }
 
 }  // namespace
 
-expected<std::unique_ptr<training_engine>> training_engine::create(const pipeline_module& module,
-                                                                   training_engine_options options) {
+template <class Model>
+expected<std::unique_ptr<training_engine>> training_engine::create_from(const Model& model,
+                                                                        training_engine_options options,
+                                                                        const loss_function& of_module) {
   TROUPE_TRY(check(options));
   const auto training =
-      std::make_shared<const training_options>(TROUPE_TRY(with_loss(std::move(options.training), module)));
+      std::make_shared<const training_options>(TROUPE_TRY(with_loss(std::move(options.training), of_module)));
   options.pipeline.training = training;
   options.pipeline.num_micro_batches = training->num_micro_batches;
+  options.pipeline.optimize = optimize_mode::none;  // gradients are those of the model's own operators
   auto state = std::make_unique<impl>();
   state->training = training;
-  state->layers = module.layers.size();
-  state->engine = TROUPE_TRY(pipeline_engine::create(module, std::move(options.pipeline)));
+  state->engine = TROUPE_TRY(pipeline_engine::create(model, std::move(options.pipeline)));
   return std::unique_ptr<training_engine>(new training_engine(std::move(state)));
+}
+
+expected<std::unique_ptr<training_engine>> training_engine::create(const pipeline_module& module,
+                                                                   training_engine_options options) {
+  return create_from(module, std::move(options), module.loss_fn);
+}
+expected<std::unique_ptr<training_engine>> training_engine::create(const std::string& model,
+                                                                   training_engine_options options) {
+  return create_from(model, std::move(options), {});
+}
+expected<std::unique_ptr<training_engine>> training_engine::create(const model_with_weights& model,
+                                                                   training_engine_options options) {
+  return create_from(model, std::move(options), {});
 }
 
 training_engine::training_engine(std::unique_ptr<impl> state) : impl_(std::move(state)) {}
@@ -109,6 +124,9 @@ expected<eval_output> training_engine::eval_batch(data_iterator data, eval_batch
 }
 expected<run_result> training_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {
   return impl_->engine->evaluate(data, std::move(hooks));
+}
+const std::vector<std::string>& training_engine::warnings() const noexcept {
+  return impl_->engine->impl_->stages.warnings;
 }
 std::uint64_t training_engine::global_steps() const noexcept {
   return impl_->steps;

@@ -20,8 +20,6 @@ struct training_engine::impl {
   std::shared_ptr<const training_options> training;
   /// What runs the stages, and evaluates between steps.
   std::unique_ptr<pipeline_engine> engine;
-  /// The model's.
-  std::size_t layers = 0;
   /// Carried out.
   std::uint64_t steps = 0;
   /// The call of the last decision.
@@ -43,6 +41,9 @@ struct training_engine::impl {
 
   /// What the stages have, behind the last decision.
   [[nodiscard]] expected<training_snapshot> snapshot() const;
+  [[nodiscard]] const trained_pipeline& trained() const;
+  /// As the files of a checkpoint have them.
+  [[nodiscard]] std::vector<state_dict> by_layer(const state_dict& weights) const;
   /// Starts the stages again, with this state.
   [[nodiscard]] expected<void> begin_with(std::shared_ptr<const training_snapshot> given);
   /// One step over the micro-batches of a source. It is given up with what `ended`, which is asked now and then, says;

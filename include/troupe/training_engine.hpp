@@ -54,6 +54,17 @@ class training_engine {
   /// number of the layer. E0104 for options that contradict the module, E0504 for layers that cannot be trained so.
   [[nodiscard]] static expected<std::unique_ptr<training_engine>> create(const pipeline_module& module,
                                                                          training_engine_options options = {});
+  /// Trains the model in a file of TorchScript or torch.export, or in a folder with a config.json, by the gradients of
+  /// its operators as they stand (pipeline.optimize has no effect). It begins with the weights of the file. The mode is
+  /// that of the file: warnings(). Errors: those of pipeline_engine::create(); E0504 a model without weights that can
+  /// be trained, with a state of its own, or with a weight that two stages share; E0217 weights that are not float32;
+  /// E0603 no training.loss. An operator without gradient is E0602 of the first train_batch(), with its place in the
+  /// source.
+  [[nodiscard]] static expected<std::unique_ptr<training_engine>> create(const std::string& model,
+                                                                         training_engine_options options = {});
+  /// Trains weights of an architecture that is built in, or of a model whose operators are in another file.
+  [[nodiscard]] static expected<std::unique_ptr<training_engine>> create(const model_with_weights& model,
+                                                                         training_engine_options options = {});
   training_engine(const training_engine&) = delete;
   training_engine& operator=(const training_engine&) = delete;
   ~training_engine();
@@ -68,11 +79,16 @@ class training_engine {
   void set_dataiterator(data_iterator data);
   void set_batch_fn(batch_function transform);
 
+  /// For people: what the user should know of the model, such as that a file in evaluation mode is trained with fixed
+  /// statistics and without dropout. They are in the log, too.
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept;
+
   /// Steps that were carried out in the life of the weights.
   [[nodiscard]] std::uint64_t global_steps() const noexcept;
   /// The learning rate of the next step.
   [[nodiscard]] double get_lr() const;
-  /// Parameters and buffers as they are after the last step, as pipeline_engine has them.
+  /// Parameters and buffers as they are after the last step, by the names that pipeline_engine has: of a model from a
+  /// file, those of its state dict.
   [[nodiscard]] expected<state_dict> module_state_dict();
 
   /// Saves a checkpoint as pipeline_engine::save_checkpoint() does, with the state of the optimizer and the number of
@@ -99,6 +115,10 @@ class training_engine {
   friend class trainer;
   struct impl;
   explicit training_engine(std::unique_ptr<impl> state);
+  template <class Model>
+  [[nodiscard]] static expected<std::unique_ptr<training_engine>> create_from(const Model& model,
+                                                                              training_engine_options options,
+                                                                              const loss_function& of_module);
   std::unique_ptr<impl> impl_;
 };
 

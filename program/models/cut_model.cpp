@@ -99,13 +99,13 @@ expected<cut_places> find_places(layered_model& model, const cut_request& reques
                                      .is_for_device = request.is_for_device,
                                      .allow_random = request.allow_random,
                                      .journaled = request.journaled_plain};
-  found.choice = TROUPE_TRY(judge_code(model, asked));
+  if (!request.trains) found.choice = TROUPE_TRY(judge_code(model, asked));
   graph_values inputs;
   if (sample != nullptr) {
     inputs = TROUPE_TRY(model.inputs_from(sample));
     found.crossing = TROUPE_TRY(model.probe(inputs, stop));
   }
-  TROUPE_TRY(try_model(model, asked, inputs, stop, found.choice));
+  if (!request.trains) TROUPE_TRY(try_model(model, asked, inputs, stop, found.choice));
   found.bits_depend_on = model.bit_dependence(request.threads, first_rows(inputs, limits::compared_samples_max));
   TROUPE_TRY(find_boundaries(model, request, inputs, stop, found));
   found.warm_up.resize(request.stages);

@@ -26,6 +26,8 @@ struct cut_request {
   /// See rewrite_choice_request.
   bool allow_random = false;
   std::optional<bool> journaled_plain = std::nullopt;
+  /// The model is trained: as it stands, and with draws that have keys, so that it is repeatable.
+  bool trains = false;
   /// The layers are timed also where the method needs no times, if there is a sample.
   bool times_layers = false;
   double cut_cost_seconds_per_byte = cut_cost::in_process;

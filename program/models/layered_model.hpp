@@ -59,6 +59,7 @@ class layered_model {
   [[nodiscard]] const std::string& name() const noexcept { return plain_->model().file; }
   [[nodiscard]] const std::vector<graph_layer>& layers() const noexcept { return plain_->layers(); }
   [[nodiscard]] const layered_graph& plain() const noexcept { return *plain_; }
+  [[nodiscard]] const layered_graph_ptr& shared_plain() const noexcept { return plain_; }
   /// Whether a stage can begin in front of the layer.
   [[nodiscard]] bool can_begin(std::size_t layer) const { return running().can_begin(layer); }
   /// Types and trainable parameters, and where no cut is possible.

@@ -18,6 +18,13 @@ struct model_weights {
   std::vector<layer_names> layers;
 };
 
+/// Where a pipeline that is trained was cut.
+struct trained_pipeline {
+  std::vector<std::uint64_t> boundaries;
+  /// trained_graph_of(): also of stages in workers, since this process saves and loads what they have.
+  layered_graph_ptr graph;
+};
+
 /// A topology that runs and waits for calls. Replicas share weights.
 struct started_run {
   /// Numbers the events of the run's trace, if one was asked for; outlives the engines.
@@ -31,8 +38,8 @@ struct started_run {
   std::vector<std::string> warnings;
   /// By pipeline, of models that code has built in this process.
   std::map<std::string, model_weights> built_weights;
-  /// Where the run trains: by pipeline, where it was cut, and the memory of each stage's weights.
-  std::map<std::string, std::vector<std::uint64_t>> boundaries;
+  /// Where the run trains: what is trained, by pipeline, and the memory of each stage's weights.
+  std::map<std::string, trained_pipeline> trained;
   std::map<stage_address, blob> states;
   /// Shared with the futures of calls under way.
   std::shared_ptr<running_topology> running;

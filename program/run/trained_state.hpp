@@ -27,9 +27,9 @@ struct training_snapshot {
 [[nodiscard]] expected<training_snapshot> read_training(const checked_run& run, const started_run& stages,
                                                         std::optional<call_number> through);
 
-/// Writes the state of one stage into fresh memory, as the stage's body will find it. `boundaries`: of the pipeline.
-/// E0218 names a tensor that is missing or has another shape.
+/// Writes the state of one stage into fresh memory, as the stage's body will find it. E0218 names a tensor that is
+/// missing or has another shape.
 [[nodiscard]] expected<void> write_training(const training_snapshot& from, const checked_run& run, stage_index stage,
-                                            const std::vector<std::uint64_t>& boundaries, const blob& memory);
+                                            const trained_pipeline& pipeline, const blob& memory);
 
 }  // namespace troupe

@@ -7,6 +7,7 @@
 #include "messages/exception_text.hpp"
 #include "messages/try.hpp"
 #include "program/launch/process_context.hpp"
+#include "program/models/trained_parts.hpp"
 #include "program/topology/stage_devices.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"
@@ -17,7 +18,6 @@
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/tensor/torch_graphs.hpp"
 #include "runtime/training/autograd_body.hpp"
-#include "runtime/training/layer_part.hpp"
 
 namespace troupe {
 
@@ -28,6 +28,7 @@ cut_request stage_bodies::request_of(const cut_pipeline& pipeline) const {
           .partition = pipeline.options.partition,
           .is_for_device = pipeline.options.device != "cpu",
           .allow_random = pipeline.options.allow_random,
+          .trains = pipeline.options.training != nullptr,
           .cut_cost_seconds_per_byte = cut_cost_of(run_.options.workers, run_.process->spans_nodes)};
 }
 
@@ -115,17 +116,28 @@ expected<engine_body> stage_bodies::make_for_engine(stage_address at,
   return make_trained(*part, at, state);
 }
 
+expected<std::unique_ptr<trained_part>> stage_bodies::make_trained(const cut_node& part) const {
+  const cut_pipeline& pipeline = run_.parts().pipelines.at(part.pipeline);
+  const cut_model& cut = cuts_.at(part.pipeline);
+  const part_boundaries& boundaries = cut.places.boundaries;
+  return make_trained_part(pipeline, trained_graph_of(pipeline, *cut.model), boundaries[part.part],
+                           boundaries[part.part + 1]);
+}
+
+expected<std::vector<std::string>> stage_bodies::check_trained(const cut_node& part) const {
+  const cut_pipeline& pipeline = run_.parts().pipelines.at(part.pipeline);
+  const auto graph = trained_graph_of(pipeline, *cuts_.at(part.pipeline).model);
+  if (!pipeline.options.training || !graph) return std::vector<std::string>();
+  const auto made = TROUPE_TRY(make_trained(part));
+  TROUPE_TRY(layout_of(*made, pipeline.options.training->optimizer));
+  return part.part == 0 ? training_warnings(pipeline, graph) : std::vector<std::string>();
+}
+
 expected<std::shared_ptr<training_body>> stage_bodies::make_trained(const cut_node& part, stage_address at,
                                                                     const std::shared_ptr<shared_memory>& state) const {
   const cut_pipeline& pipeline = run_.parts().pipelines.at(part.pipeline);
-  const std::vector<layer_spec>* layers = pipeline.model.layers();
-  if (layers == nullptr) {
-    return fail(error_code::topology_invalid, "pipeline " + part.pipeline, "a model from a file cannot be trained",
-                "describe its layers in a pipeline_module");
-  }
   const training_options& training = *pipeline.options.training;
-  const part_boundaries& boundaries = cuts_.at(part.pipeline).places.boundaries;
-  auto made = TROUPE_TRY(make_layer_part(*layers, boundaries[part.part], boundaries[part.part + 1], training.seed));
+  auto made = TROUPE_TRY(make_trained(part));
   training_body_options options{.stage = at.stage,
                                 .replicas = run_.plan.nodes[at.stage].replicas,
                                 .threads = pipeline.options.threads.value_or(threads_),

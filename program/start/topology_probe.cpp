@@ -133,6 +133,9 @@ expected<void> topology_probe::probe_node(stage_index node, const probe_note& no
   if (cuts) {
     TROUPE_TRY(cut_here(*part, inputs.front(), stop));
   }
+  if (part != nullptr) {
+    for (std::string& each : TROUPE_TRY(bodies_.check_trained(*part))) warnings_.push_back(std::move(each));
+  }
   if (!has_sample_ || std::ranges::all_of(inputs, &activation::is_empty_part)) return {};
   return compute(node, inputs);
 }

@@ -8,6 +8,7 @@
 #include "program/launch/process_context.hpp"
 #include "program/models/file_stamp.hpp"
 #include "program/models/own_thread.hpp"
+#include "program/models/trained_parts.hpp"
 #include "program/run/trained_state.hpp"
 #include "program/start/fault_checks.hpp"
 #include "program/start/journal_pins.hpp"
@@ -79,15 +80,18 @@ class starter {
     TROUPE_TRY(options_.report ? adopt() : try_out(first));
     tell();
     auto faults = TROUPE_TRY(plan_faults());
-    if (run_.plan.trains) states_ = TROUPE_TRY(make_states());
+    if (run_.plan.trains) {
+      TROUPE_TRY(find_trained());
+      states_ = TROUPE_TRY(make_states());
+    }
     auto workers = TROUPE_TRY(set_up_workers());
     started_run made;
     made.states = states_;
+    made.trained = trained_;
     if (run_.options.trace) made.trace = std::make_shared<trace_clock>();
     for (stage_index node = 0; node < run_.plan.nodes.size(); ++node) made.layers.push_back(layers_of(node));
     for (const cut_report& each : reported_.cuts) {
       made.cut_by.emplace(each.name, each.cut_by);
-      made.boundaries.emplace(each.name, each.boundaries);
       made.bits_depend_on.emplace(each.name, each.bits_depend_on);
       if (each.runs_plain) made.plain_pipelines.push_back(each.name);
     }
@@ -148,6 +152,24 @@ class starter {
                                        .first_step = pipeline.training_from ? pipeline.training_from->step : 0});
   }
 
+  expected<void> find_trained() {
+    for (const auto& [name, asked] : run_.parts().pipelines) {
+      if (!asked.options.training) continue;
+      const cut_report& cut = *find_cut(reported_, name);
+      trained_pipeline& made = trained_[name];
+      made.boundaries = cut.boundaries;
+      if (asked.model.layers() != nullptr) continue;
+      if (const auto here = bodies_.cuts().find(name); here != bodies_.cuts().end()) {
+        made.graph = trained_graph_of(asked, *here->second.model);
+      } else {
+        const layered_model_ptr model = TROUPE_TRY(asked.model.open(asked.options, name));
+        model->bind({cut.inputs.begin(), cut.inputs.end()});
+        made.graph = trained_graph_of(asked, *model);
+      }
+    }
+    return {};
+  }
+
   /// A page each, which the stage makes as large as its weights are; or the state with which the training begins.
   [[nodiscard]] expected<std::map<stage_address, blob>> make_states() const {
     std::map<stage_address, blob> states;
@@ -157,8 +179,7 @@ class starter {
       const auto& from = run_.parts().pipelines.at(part->pipeline).options.training_from;
       blob memory = TROUPE_TRY(blob::make("troupe-state", 1, [](std::span<std::byte>) {}));
       if (from) {
-        TROUPE_TRY(write_training(*from, run_, instance.address.stage, find_cut(reported_, part->pipeline)->boundaries,
-                                  memory));
+        TROUPE_TRY(write_training(*from, run_, instance.address.stage, trained_.at(part->pipeline), memory));
       }
       states.emplace(instance.address, std::move(memory));
     }
@@ -288,6 +309,7 @@ class starter {
   /// Bodies of the stages that run in this process.
   stage_bodies bodies_;
   probe_report reported_;
+  std::map<std::string, trained_pipeline> trained_;
   /// By stage that trains.
   std::map<stage_address, blob> states_;
 };

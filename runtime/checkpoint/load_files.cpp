@@ -205,6 +205,18 @@ expected<state_dict> by_model_names(const tag_folder& from, std::vector<layer_st
   return made;
 }
 
+std::vector<state_dict> split_by_layer(const std::vector<layer_names>& model, const state_dict& state) {
+  std::unordered_map<std::string_view, const at::Tensor*> by_name;
+  for (const named_tensor& each : state) by_name.emplace(each.name, &each.tensor);
+  std::vector<state_dict> made;
+  for (const layer_names& layer : model) {
+    state_dict one;
+    for (const layer_weight_name& each : layer.weights) one.push_back({each.key, *by_name.at(each.name)});
+    made.push_back(std::move(one));
+  }
+  return made;
+}
+
 expected<state_dict> fitted_state(const graph_weights& model, const std::vector<layer_names>& layers,
                                   const state_dict& given, bool strict, const std::string& where) {
   return fitting(model, layers).fit(given, strict, where);

@@ -27,6 +27,9 @@ expected<loaded_checkpoint> load_states(const tag_folder& from);
 expected<state_dict> by_model_names(const tag_folder& from, std::vector<layer_state> layers,
                                     const std::vector<layer_names>& model);
 
+/// The way back: the state dict of a model as the files of its layers have it.
+std::vector<state_dict> split_by_layer(const std::vector<layer_names>& model, const state_dict& state);
+
 /// What load_state_dict() does with a model: all weights of the model's table, in its order, in the model's types and
 /// strides. A weight with several names has the value of the first that `given` has. Those that `given` lacks keep
 /// their values where it is not `strict`, unless `given` has none of them at all. E0218 lists all that is missing or

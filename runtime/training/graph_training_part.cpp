@@ -34,13 +34,11 @@ struct layer_code {
 
 class graph_training_part final : public trained_part {
  public:
-  graph_training_part(layered_graph_ptr graph, layer_range layers, named_tensors parameters, named_tensors constants,
-                      std::vector<std::string> warnings)
+  graph_training_part(layered_graph_ptr graph, layer_range layers, named_tensors parameters, named_tensors constants)
       : graph_(std::move(graph)) {
     layers_ = layers;
     parameters_ = std::move(parameters);
     constants_ = std::move(constants);
-    warnings_ = std::move(warnings);
     for (const auto& [name, tensor] : parameters_) handles_.push_back(tensor);
   }
 
@@ -109,26 +107,6 @@ bool is_trained(const graph_weight& weight) {
   return weight.kind == weight_kind::trainable && weight.tensor.is_floating_point();
 }
 
-/// Batch normalisations with fixed statistics, and dropouts that are off, among the steps of the layers.
-std::vector<std::string> frozen_in(const layered_graph& graph, std::size_t begin, std::size_t end) {
-  std::size_t normalisations = 0;
-  const std::vector<torch::jit::Node*> steps = steps_of(*graph.model().graph);
-  for (std::size_t layer = begin; layer < end; ++layer) {
-    for (std::size_t step = graph.layers()[layer].begin; step < graph.layers()[layer].end; ++step) {
-      const std::string_view name = steps[step]->kind().toUnqualString();
-      if (name.find("batch_norm") == std::string_view::npos) continue;
-      const auto* schema = steps[step]->maybeSchema();
-      const auto place = schema == nullptr ? std::nullopt : schema->argumentIndexWithName("training");
-      const auto value = place ? torch::jit::toIValue(steps[step]->input(static_cast<std::size_t>(*place)))
-                               : std::optional<c10::IValue>(false);
-      if (value && value->isBool() && !value->toBool()) ++normalisations;
-    }
-  }
-  if (normalisations == 0) return {};
-  return {graph.model().file + " was exported in evaluation mode: " + std::to_string(normalisations) +
-          " batch normalisations keep their statistics, and dropouts do nothing"};
-}
-
 expected<void> check_shared(const layered_graph& graph, std::size_t begin, std::size_t end,
                             const tensor_set_of_weights& used) {
   tensor_set_of_weights elsewhere = used_by(graph, 0, begin);
@@ -177,7 +155,7 @@ expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_g
   }
   auto made = std::make_unique<graph_training_part>(
       graph, trained_part::layer_range{.begin = begin, .end = end, .of = graph->layers().size()}, std::move(parameters),
-      std::move(constants), frozen_in(*graph, begin, end));
+      std::move(constants));
   for (std::size_t layer = begin; layer < end; ++layer) {
     layer_code own{.part = graph->part(layer, layer + 1)};
     own.weights = weights_as_inputs(*own.part.graph, [&](const at::Tensor& constant) -> std::optional<std::size_t> {

@@ -13,8 +13,7 @@ namespace troupe {
 /// that the model's table has as trainable are trained; everything else are constants, which all replicas share. The
 /// first training pass looks at each operator, and E0602 names one that has no gradient, with its place in the source.
 ///
-/// warnings(): the model was exported in evaluation mode, so that its statistics are frozen and its dropouts do
-/// nothing. E0504: the model has a state of its own, or no weights that are trained; a weight is used in another stage
+/// E0504: the model has a state of its own, or no weights that are trained; a weight is used in another stage
 /// as well.
 expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_graph_ptr& graph, std::size_t begin,
                                                                  std::size_t end);

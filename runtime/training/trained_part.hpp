@@ -43,8 +43,6 @@ class trained_part {
   [[nodiscard]] bool is_last() const noexcept { return layers_.end == layers_.of; }
   /// "layer 3 (Linear)"
   [[nodiscard]] virtual std::string name_of(std::size_t layer) const = 0;
-  /// What the user should know, such as that statistics are frozen.
-  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   /// The tensors that the first layer of the part takes, from those that came.
   [[nodiscard]] virtual expected<std::vector<at::Tensor>> inputs_of(const payload_ptr& given,
@@ -64,7 +62,6 @@ class trained_part {
   named_tensors buffers_;
   named_tensors constants_;
   layer_range layers_;
-  std::vector<std::string> warnings_;
 };
 
 }  // namespace troupe
