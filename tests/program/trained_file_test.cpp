@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/program/trained_runs.hpp"
 #include "tests/support/formula_tensors.hpp"
 #include "tests/support/paths.hpp"
 #include <troupe/training_engine.hpp>
@@ -43,30 +44,11 @@ data_iterator digits(std::uint64_t first = 0) {
   };
 }
 
-struct run_outcome {
-  std::vector<double> losses;
-  state_dict weights;
-};
-
-run_outcome train(training_engine& engine, std::uint64_t steps) {
-  run_outcome made;
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    const auto output = engine.train_batch();
-    EXPECT_TRUE(output) << to_string(output.error());
-    if (!output) return made;
-    made.losses.push_back(output->loss);
-  }
-  auto weights = engine.module_state_dict();
-  EXPECT_TRUE(weights) << to_string(weights.error());
-  if (weights) made.weights = std::move(*weights);
-  return made;
-}
-
 std::string lenet() {
   return (data_dir() / "mnist/lenet.pt").string();
 }
 
-run_outcome train_lenet(const training_engine_options& how) {
+trained_outcome train_lenet(const training_engine_options& how) {
   auto engine = training_engine::create(lenet(), how);
   EXPECT_TRUE(engine) << to_string(engine.error());
   if (!engine) return {};
@@ -74,17 +56,8 @@ run_outcome train_lenet(const training_engine_options& how) {
   return train(**engine, 3);
 }
 
-void expect_equal(const run_outcome& made, const run_outcome& expected) {
-  EXPECT_EQ(made.losses, expected.losses);
-  ASSERT_EQ(made.weights.size(), expected.weights.size());
-  for (std::size_t i = 0; i < expected.weights.size(); ++i) {
-    EXPECT_EQ(made.weights[i].name, expected.weights[i].name);
-    EXPECT_TRUE(at::equal(made.weights[i].tensor, expected.weights[i].tensor)) << expected.weights[i].name;
-  }
-}
-
 TEST(trained_file, has_equal_bits_for_every_cut_and_number_of_replicas) {
-  const run_outcome one = train_lenet(options(1));
+  const trained_outcome one = train_lenet(options(1));
   ASSERT_EQ(one.losses.size(), 3u);
   EXPECT_NE(one.losses[0], one.losses[1]);
   expect_equal(train_lenet(options(3)), one);

@@ -3,7 +3,6 @@
 // training, whose losses and weights are compared. Workers are this program, started again.
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -11,6 +10,8 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
+#include "tests/program/trained_file_workers.hpp"
+#include "tests/program/trained_runs.hpp"
 #include <troupe/program.hpp>
 #include <troupe/training_engine.hpp>
 
@@ -21,8 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t micro_batches = 4;
 constexpr std::uint64_t steps = 30;
-/// Replicas of the engine to which the workers of a test belong.
-constexpr const char* replicas_variable = "TROUPE_TEST_REPLICAS";
 
 pipeline_module network() {
   return {.layers = {layer_spec("Linear", [] { return torch::nn::Linear(16, 32); }),
@@ -60,27 +59,8 @@ data_iterator batches(std::uint64_t first = 0) {
   };
 }
 
-struct outcome {
-  std::vector<double> losses;
-  state_dict weights;
-};
-
-outcome train(training_engine& engine, std::uint64_t count) {
-  outcome made;
-  for (std::uint64_t step = 0; step < count; ++step) {
-    const auto done = engine.train_batch();
-    EXPECT_TRUE(done) << to_string(done.error());
-    if (!done) return made;
-    made.losses.push_back(done->loss);
-  }
-  auto weights = engine.module_state_dict();
-  EXPECT_TRUE(weights) << to_string(weights.error());
-  if (weights) made.weights = std::move(*weights);
-  return made;
-}
-
-const outcome& undisturbed() {
-  static const outcome made = [] {
+const trained_outcome& undisturbed() {
+  static const trained_outcome made = [] {
     const auto engine = get(make_engine(false, 1));
     engine->set_dataiterator(batches());
     return train(*engine, steps);
@@ -88,8 +68,8 @@ const outcome& undisturbed() {
   return made;
 }
 
-void expect_undisturbed(const outcome& made, std::uint64_t from = 0) {
-  const outcome& wanted = undisturbed();
+void expect_undisturbed(const trained_outcome& made, std::uint64_t from = 0) {
+  const trained_outcome& wanted = undisturbed();
   EXPECT_EQ(made.losses,
             std::vector<double>(wanted.losses.begin() + static_cast<std::ptrdiff_t>(from), wanted.losses.end()));
   ASSERT_EQ(made.weights.size(), wanted.weights.size());
@@ -97,19 +77,6 @@ void expect_undisturbed(const outcome& made, std::uint64_t from = 0) {
     EXPECT_TRUE(at::equal(made.weights[i].tensor, wanted.weights[i].tensor)) << wanted.weights[i].name;
   }
 }
-
-std::size_t lines_with(const std::string& text, const fs::path& file) {
-  std::ifstream in(file);
-  std::size_t count = 0;
-  for (std::string line; std::getline(in, line);) count += line.find(text) == std::string::npos ? 0 : 1;
-  return count;
-}
-
-struct case_of_faults {
-  const char* name;
-  std::uint32_t replicas;
-  std::vector<std::string> faults;
-};
 
 class trained_workers : public ::testing::TestWithParam<case_of_faults> {};
 
@@ -174,7 +141,9 @@ int main(int argc, char** argv) {
   const troupe::program self(argc, argv);
   if (troupe::program::worker() != nullptr || troupe::program::is_probe()) {
     const char* const replicas = std::getenv(replicas_variable);
-    static_cast<void>(make_engine(true, replicas == nullptr ? 1 : static_cast<std::uint32_t>(std::atoi(replicas))));
+    const auto count = replicas == nullptr ? 1 : static_cast<std::uint32_t>(std::atoi(replicas));
+    const char* const model = std::getenv(model_variable);
+    static_cast<void>(model == nullptr ? make_engine(true, count) : make_file_engine(model, true, count));
     return 1;
   }
   ::testing::InitGoogleMock(&argc, argv);
