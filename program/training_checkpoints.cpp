@@ -1,18 +1,20 @@
 #include <filesystem>
+#include <optional>
 #include <utility>
 
-#include <ATen/ops/full.h>
+#include <ATen/ops/equal.h>
 
 #include "messages/exception_text.hpp"
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
 #include "program/engine_topology.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/models/own_thread.hpp"
 #include "program/run/abandoned_threads.hpp"
 #include "program/run/trained_state.hpp"
+#include "program/run/training_files.hpp"
 #include "program/start/run_checks.hpp"
 #include "program/training_engine_state.hpp"
-#include "runtime/checkpoint/file_sums.hpp"
 #include "runtime/checkpoint/load_files.hpp"
 #include "runtime/checkpoint/save_files.hpp"
 #include "runtime/os/start_thread.hpp"
@@ -20,42 +22,15 @@
 namespace troupe {
 namespace {
 
-/// In optimizer_name, an int64 scalar: training_snapshot::step.
-constexpr const char* step_key = "step";
-
-/// Names are "INDEX.NAME".
-std::vector<state_dict> by_number(const state_dict& weights, std::size_t layers) {
-  std::vector<state_dict> made(layers);
-  for (const named_tensor& each : weights) {
-    const std::size_t dot = each.name.find('.');
-    made.at(std::stoul(each.name.substr(0, dot))).push_back({each.name.substr(dot + 1), each.tensor});
+/// Whether training leaves a weight alone that has another value in `given`, by the names of the table.
+bool has_other_constants(const graph_weights& table, const state_dict& given) {
+  std::size_t at = 0;
+  for (const graph_weight& each : table) {
+    const at::Tensor& value = given.at(at++).tensor;
+    const bool is_trained = each.kind == weight_kind::trainable && each.tensor.is_floating_point();
+    if (!is_trained && !at::equal(value, each.tensor)) return true;
   }
-  return made;
-}
-
-state_dict optimizer_states(const training_snapshot& from) {
-  state_dict made = from.moments;
-  made.push_back({step_key, at::full({}, static_cast<std::int64_t>(from.step), at::kLong)});
-  return made;
-}
-
-expected<void> read_optimizer(const std::filesystem::path& folder, training_snapshot& into) {
-  const std::filesystem::path file = folder / optimizer_name;
-  const file_sums sums = TROUPE_TRY(file_sums::read(folder));
-  TROUPE_TRY(sums.check(file));
-  state_dict states = TROUPE_TRY(load_weights(file));
-  for (named_tensor& each : states) {
-    if (each.name != step_key) {
-      into.moments.push_back(std::move(each));
-    } else if (each.tensor.scalar_type() == at::kLong && each.tensor.numel() == 1 &&
-               each.tensor.item<std::int64_t>() >= 0) {
-      into.step = static_cast<std::uint64_t>(each.tensor.item<std::int64_t>());
-    } else {
-      return fail(error_code::model_unreadable, file.string(), "its step is no number of steps",
-                  "load another checkpoint");
-    }
-  }
-  return {};
+  return false;
 }
 
 }  // namespace
@@ -64,16 +39,14 @@ const trained_pipeline& training_engine::impl::trained() const {
   return engine->impl_->stages.trained.begin()->second;
 }
 
-std::vector<state_dict> training_engine::impl::by_layer(const state_dict& weights) const {
-  const trained_pipeline& model = trained();
-  if (model.graph) return split_by_layer(weights_by_layer(*model.graph), weights);
-  return by_number(weights, model.boundaries.back());
-}
-
 expected<training_snapshot> training_engine::impl::snapshot() const {
   const pipeline_engine::impl& pipeline = *engine->impl_;
   return in_own_thread("weights", "the weights could not be read",
-                       [&] { return read_training(pipeline.checked, pipeline.stages, decided); });
+                       [&] { return read_training(pipeline.checked, pipeline.stages, decided); })
+      .map([&](training_snapshot&& made) {
+        made.counts = counts;
+        return std::move(made);
+      });
 }
 
 expected<state_dict> training_engine::module_state_dict() {
@@ -90,8 +63,8 @@ expected<std::future<expected<void>>> training_engine::save_checkpoint_async(con
                                                                              const client_state& state) {
   impl_->wait_for_save();
   const training_snapshot all = TROUPE_TRY(impl_->snapshot());
-  auto content = std::make_shared<const checkpoint_content>(checkpoint_content{
-      .layers = impl_->by_layer(all.weights), .optimizer = optimizer_states(all), .client_state = state});
+  auto content =
+      std::make_shared<const checkpoint_content>(content_of(all, impl_->trained(), impl_->training->seed, state));
   std::promise<expected<void>> ended;
   auto outcome = ended.get_future();
   auto save = [dir, tag, content = std::move(content), ended = std::move(ended)]() mutable {
@@ -105,50 +78,71 @@ expected<std::future<expected<void>>> training_engine::save_checkpoint_async(con
   return outcome;
 }
 
-expected<loaded_checkpoint> training_engine::load_checkpoint(const std::filesystem::path& dir, const std::string& tag,
-                                                             bool optimizer_states) {
+expected<loaded_training> training_engine::load_checkpoint(const std::filesystem::path& dir, const std::string& tag,
+                                                           load_checkpoint_options how) {
   const auto from = TROUPE_TRY(open_tag(dir, tag));
-  auto loaded = TROUPE_TRY(load_states(from));
-  auto all = std::make_shared<training_snapshot>();
-  TROUPE_TRY(in_own_thread("weights", "the checkpoint could not be read", [&]() -> expected<void> {
-    auto layers = TROUPE_TRY(load_layers(from));
-    if (const auto& graph = impl_->trained().graph) {
-      const auto names = weights_by_layer(*graph);
-      const auto given = TROUPE_TRY(by_model_names(from, std::move(layers), names));
-      all->weights = TROUPE_TRY(fitted_state(graph->model().weights, names, given, true, from.folder.string()));
-      layers.clear();
-    }
-    for (layer_state& layer : layers) {
-      for (named_tensor& each : layer.weights) {
-        all->weights.push_back({std::to_string(layer.layer) + "." + each.name, std::move(each.tensor)});
-      }
-    }
-    if (!optimizer_states) return {};
-    return read_optimizer(from.folder, *all);
+  loaded_training loaded;
+  static_cast<loaded_checkpoint&>(loaded) = TROUPE_TRY(load_states(from));
+  auto before = std::make_shared<const training_snapshot>(TROUPE_TRY(impl_->snapshot()));
+  auto all = std::make_shared<training_snapshot>(*before);
+  TROUPE_TRY(in_own_thread("weights", "the checkpoint could not be read", [&] {
+    return read_training_files(from, impl_->trained(), impl_->engine->impl_->model->layers(), impl_->training->seed,
+                               how, *all);
   }));
-  TROUPE_TRY(impl_->begin_with(std::move(all)));
+  TROUPE_TRY(impl_->begin_with(all, std::move(before)));
+  if (how.module_only) return loaded;
+  loaded.micro_batches = all->counts.micro_batches;
+  loaded.samples = all->counts.samples;
   return loaded;
 }
 
+expected<model_source> training_engine::impl::source_with(const state_dict& weights,
+                                                          std::optional<state_file>& file) const {
+  const pipeline_engine::impl& pipeline = *engine->impl_;
+  const layered_graph_ptr& graph = trained().graph;
+  if (!graph) return *pipeline.model;
+  const bool has_others = TROUPE_TRY(in_own_thread("weights", "the weights could not be compared", [&] {
+    return expected<bool>(has_other_constants(graph->model().weights, weights));
+  }));
+  if (!has_others) return *pipeline.model;
+  if (pipeline.checked.process->launch != nullptr || pipeline.checked.process->spans_nodes) {
+    return fail(error_code::flags_contradict, "load of weights",
+                "what training leaves alone, such as frozen statistics, differs from the model's file, and the nodes "
+                "of a launch do not get weights that are loaded later",
+                "create the engine from a file that has these weights");
+  }
+  if (pipeline.checked.has_workers()) {
+    file = TROUPE_TRY(
+        in_own_thread("weights", "the weights could not be written", [&] { return state_file::write(weights); }));
+  }
+  return pipeline.model->with_state(std::make_shared<const state_dict>(weights), file ? file->path() : std::string());
+}
+
 /// The stages stop, and others begin with the snapshot. If they cannot, they begin with what there was before.
-expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_snapshot> given) {
+expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_snapshot> given,
+                                                 std::shared_ptr<const training_snapshot> before) {
   pipeline_engine::impl& pipeline = *engine->impl_;
-  const auto before = std::make_shared<const training_snapshot>(TROUPE_TRY(snapshot()));
+  const model_source source_before = *pipeline.model;
+  std::optional<state_file> file;
+  const model_source source = TROUPE_TRY(source_with(given->weights, file));
   if (!pipeline.stages.running->stop(stop_mode::drain, limits::stop_timeout)) {
     add_abandoned_thread();
     return fail(error_code::stage_unresponsive, "load of a checkpoint", "a stage did not come back from its work");
   }
-  const auto restart = [&](const std::shared_ptr<const training_snapshot>& with) -> expected<void> {
+  const auto restart = [&](const std::shared_ptr<const training_snapshot>& with,
+                           const model_source& of) -> expected<void> {
     pipeline.options.training_from = with;
-    pipeline.checked = TROUPE_TRY(check_run(topology_of(*pipeline.model, pipeline.options), pipeline.checked.options,
+    pipeline.checked = TROUPE_TRY(check_run(topology_of(of, pipeline.options), pipeline.checked.options,
                                             *pipeline.checked.process, pipeline.checked.name));
     TROUPE_TRY(pipeline.start(pipeline.checked));
-    steps = with->step;
+    pipeline.model = of;
+    counts = with->counts;
     decided.reset();
     return {};
   };
-  const auto started = restart(given);
-  if (!started) static_cast<void>(restart(before));
+  const auto started = restart(given, source);
+  if (!started) static_cast<void>(restart(before, source_before));
+  if (started && file) pipeline.weights = std::move(file);
   return started;
 }
 

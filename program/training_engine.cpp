@@ -68,6 +68,15 @@ end_of_step ends_after(std::chrono::nanoseconds patience) {
   };
 }
 
+/// Notes when the last of so many batches was taken, or there are no more.
+data_iterator noting_the_last(data_iterator from, std::uint64_t count, std::shared_ptr<std::atomic<bool>> is_last) {
+  return [from = std::move(from), left = count, is_last = std::move(is_last)]() mutable -> std::optional<batch> {
+    auto next = from();
+    if (--left == 0 || !next) *is_last = true;
+    return next;
+  };
+}
+
 /// The loss that is asked for, or that of the module as a mean over samples.
 expected<training_options> with_loss(training_options training, const loss_function& of_module) {
   if (training.loss) return training;
@@ -128,11 +137,14 @@ expected<run_result> training_engine::evaluate(const data_choice& data, evaluati
 const std::vector<std::string>& training_engine::warnings() const noexcept {
   return impl_->engine->impl_->stages.warnings;
 }
+bool training_engine::is_gradient_accumulation_boundary() const noexcept {
+  return *impl_->is_at_boundary;
+}
 std::uint64_t training_engine::global_steps() const noexcept {
-  return impl_->steps;
+  return impl_->counts.steps;
 }
 double training_engine::get_lr() const {
-  return impl_->training->learning_rate(impl_->steps);
+  return impl_->training->learning_rate(impl_->counts.schedule_step);
 }
 expected<std::vector<trace_event>> training_engine::finish() {
   return impl_->engine->finish();
@@ -144,10 +156,12 @@ expected<train_output> training_engine::train_batch(data_iterator data) {
     return fail(error_code::source_failed, "train_batch", "there is no iterator",
                 "give train_batch one, or call set_dataiterator first");
   }
-  const auto source =
-      std::make_shared<iterator_source>(std::move(from), impl_->engine->transform_, impl_->training->num_micro_batches);
+  const std::uint64_t count = impl_->training->num_micro_batches;
+  const auto source = std::make_shared<iterator_source>(noting_the_last(std::move(from), count, impl_->is_at_boundary),
+                                                        impl_->engine->transform_, count);
   const pipeline_engine_options& options = impl_->engine->impl_->options;
   auto made = impl_->step(source, ends_after(options.run.deadline.value_or(options.call_timeout)));
+  *impl_->is_at_boundary = false;
   if (made) made->exhausted = source->exhausted();
   return made;
 }
@@ -156,7 +170,7 @@ expected<train_output> training_engine::impl::step(std::shared_ptr<micro_batch_s
   const std::uint64_t replicas = engine->impl_->config.replicas;
   const auto losses = std::make_shared<step_losses>(replicas);
   const call_outcome outcome = TROUPE_TRY(run(std::make_shared<step_source>(std::move(from), replicas), losses, ended));
-  train_output made{.step = steps};
+  train_output made{.step = counts.steps};
   const step_losses::totals totals = losses->add();
   made.loss_sum = totals.loss_sum;
   made.weight = totals.weight;
@@ -166,7 +180,11 @@ expected<train_output> training_engine::impl::step(std::shared_ptr<micro_batch_s
   made.learning_rate = outcome.step->decision.learning_rate;
   made.gradient_norm = outcome.step->norm;
   decided = outcome.step->decision.call;
-  if (outcome.step->decision.is_applied) ++steps;
+  counts.micro_batches += made.micro_batches;
+  counts.samples += made.samples;
+  if (!outcome.step->decision.is_applied) return made;
+  ++counts.steps;
+  ++counts.schedule_step;
   return made;
 }
 

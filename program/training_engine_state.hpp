@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "actors/call_ticket.hpp"
+#include "program/models/state_file.hpp"
 #include "program/run/trained_state.hpp"
 #include <troupe/training_engine.hpp>
 
@@ -20,8 +22,9 @@ struct training_engine::impl {
   std::shared_ptr<const training_options> training;
   /// What runs the stages, and evaluates between steps.
   std::unique_ptr<pipeline_engine> engine;
-  /// Carried out.
-  std::uint64_t steps = 0;
+  training_counts counts = {};
+  /// The last micro-batch of a step was taken, and the step is not decided.
+  std::shared_ptr<std::atomic<bool>> is_at_boundary = std::make_shared<std::atomic<bool>>(false);
   /// The call of the last decision.
   std::optional<call_number> decided = std::nullopt;
 
@@ -42,10 +45,12 @@ struct training_engine::impl {
   /// What the stages have, behind the last decision.
   [[nodiscard]] expected<training_snapshot> snapshot() const;
   [[nodiscard]] const trained_pipeline& trained() const;
-  /// As the files of a checkpoint have them.
-  [[nodiscard]] std::vector<state_dict> by_layer(const state_dict& weights) const;
   /// Starts the stages again, with this state.
-  [[nodiscard]] expected<void> begin_with(std::shared_ptr<const training_snapshot> given);
+  [[nodiscard]] expected<void> begin_with(std::shared_ptr<const training_snapshot> given,
+                                          std::shared_ptr<const training_snapshot> before);
+  /// The model with what training leaves alone, such as frozen statistics, as these weights have it. Workers find it in
+  /// `file`, where there are any, and it is not what the model has.
+  [[nodiscard]] expected<model_source> source_with(const state_dict& weights, std::optional<state_file>& file) const;
   /// One step over the micro-batches of a source. It is given up with what `ended`, which is asked now and then, says;
   /// nothing: the step goes on. A step that was decided meanwhile is done all the same.
   using end_of_step = std::function<std::optional<error>()>;

@@ -44,6 +44,28 @@ struct train_output {
   bool exhausted = false;
 };
 
+/// What load_checkpoint() takes; in brackets the names of DeepSpeed's parameters. What is not taken stays as the engine
+/// has it.
+struct load_checkpoint_options {
+  /// The checkpoint has the weights of the model and no others [load_module_strict]. Otherwise those that it lacks stay
+  /// as they are, and names that the model does not have are left out.
+  bool strict = true;
+  /// The moments, and how many steps they are of [load_optimizer_states].
+  bool optimizer_states = true;
+  /// The position in the schedule of learning rates [load_lr_scheduler_states].
+  bool schedule_states = true;
+  /// The weights alone, without the numbers of steps and samples [load_module_only]: of a checkpoint that
+  /// pipeline_engine or DeepSpeed has saved, too.
+  bool module_only = false;
+};
+
+/// What a load gives beside the weights.
+struct loaded_training : loaded_checkpoint {
+  /// The position in the data: what the steps before the save have taken of it. 0 with module_only.
+  std::uint64_t micro_batches = 0;
+  std::uint64_t samples = 0;
+};
+
 /// A model in stages that is trained, in the shape of DeepSpeed's PipelineEngine: each train_batch() is one step of the
 /// optimizer over training_options::num_micro_batches micro-batches. Weights, moments and losses have the same bits for
 /// every number of stages and of replicas (docs/training.md). A step that fails leaves the weights as they were before
@@ -87,6 +109,9 @@ class training_engine {
   [[nodiscard]] std::uint64_t global_steps() const noexcept;
   /// The learning rate of the next step.
   [[nodiscard]] double get_lr() const;
+  /// The last micro-batch of a step was taken from the iterator, and the step is not decided yet: its gradients are
+  /// completed and applied. Any thread; between two train_batch() it is false, as DeepSpeed's pipelines have it.
+  [[nodiscard]] bool is_gradient_accumulation_boundary() const noexcept;
   /// Parameters and buffers as they are after the last step, by the names that pipeline_engine has: of a model from a
   /// file, those of its state dict.
   [[nodiscard]] expected<state_dict> module_state_dict();
@@ -100,13 +125,13 @@ class training_engine {
   [[nodiscard]] expected<std::future<expected<void>>> save_checkpoint_async(const std::filesystem::path& dir,
                                                                             const std::string& tag,
                                                                             const client_state& state = {});
-  /// Loads a checkpoint of any number of stages and replicas; training goes on from there with the same bits. The
-  /// position in the data is the program's (client_state). The empty tag is the one in dir/latest. Without
-  /// `optimizer_states` the moments are zero and the steps count from 0, as for a checkpoint of pipeline_engine or
-  /// DeepSpeed. The stages stop and start again. Errors: E0201 no such tag, or no state of an optimizer; E0218 a tensor
-  /// that is missing or has another size; load_weights(). After an error the engine has the weights it had.
-  [[nodiscard]] expected<loaded_checkpoint> load_checkpoint(const std::filesystem::path& dir,
-                                                            const std::string& tag = {}, bool optimizer_states = true);
+  /// Loads a checkpoint of any number of stages and replicas; training goes on from there with the same bits, if the
+  /// program sets an iterator that begins at the position in the data. The empty tag is the one in dir/latest. The
+  /// stages stop and start again. Errors: E0201 no such tag, or no state of an optimizer, which is needed without
+  /// module_only; E0104 its draws have another seed than these options, without module_only; E0218 weights that do not
+  /// fit the model; load_weights(). After an error the engine has what it had.
+  [[nodiscard]] expected<loaded_training> load_checkpoint(const std::filesystem::path& dir, const std::string& tag = {},
+                                                          load_checkpoint_options how = {});
 
   /// Waits for the open calls and stops the stages; the trace if the options asked for one.
   [[nodiscard]] expected<std::vector<trace_event>> finish();

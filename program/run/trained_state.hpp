@@ -11,14 +11,26 @@
 
 namespace troupe {
 
+/// What a training has behind it, in the life of its weights.
+struct training_counts {
+  std::uint64_t steps = 0;
+  /// Where the schedule of learning rates is: what training_options::learning_rate is called with next.
+  std::uint64_t schedule_step = 0;
+  /// Of the data, in these steps.
+  std::uint64_t micro_batches = 0;
+  std::uint64_t samples = 0;
+};
+
 /// All that a training goes on from, whatever its stages and replicas. Names are those of the model's state dict.
 struct training_snapshot {
   /// Parameters and buffers.
   state_dict weights;
   /// "NAME.MOMENT", such as "0.weight.exp_avg"; empty: zero.
   state_dict moments;
-  /// The optimizer's steps that were carried out.
+  /// The steps that the moments are of.
   std::uint64_t step = 0;
+  /// read_training() does not know them.
+  training_counts counts = {};
 };
 
 /// The state after the decision of the call `through`; nothing: as at the start. The stages have it in memory that this

@@ -146,10 +146,15 @@ class starter {
     for (const wired_instance& each : run_.plan.instances) {
       if (run_.plan.nodes[each.address.stage].kind != node_kind::source) voters.push_back(each.address);
     }
+    const training_snapshot* const from = pipeline.training_from.get();
+    const std::uint64_t first_step = from == nullptr ? 0 : from->step;
+    const std::uint64_t first_rate = from == nullptr ? 0 : from->counts.schedule_step;
     return std::make_shared<step_ledger>(
-        std::move(voters), step_policy{.learning_rate = training.learning_rate,
-                                       .clip_norm = training.clip_norm,
-                                       .first_step = pipeline.training_from ? pipeline.training_from->step : 0});
+        std::move(voters),
+        step_policy{.learning_rate = [rate = training.learning_rate, first_step,
+                                      first_rate](std::uint64_t step) { return rate(step - first_step + first_rate); },
+                    .clip_norm = training.clip_norm,
+                    .first_step = first_step});
   }
 
   expected<void> find_trained() {

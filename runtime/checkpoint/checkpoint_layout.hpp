@@ -18,7 +18,7 @@ namespace troupe {
 
 inline constexpr const char* latest_name = "latest";
 inline constexpr const char* states_name = "mp_rank_00_model_states.pt";
-/// The state of the optimizer as training_engine saves it: moments by "INDEX.NAME.MOMENT", and "step".
+/// The state of a training as training_engine saves it: moments by "NAME.MOMENT", and numbers (docs/training.md).
 inline constexpr const char* optimizer_name = "optimizer.safetensors";
 
 /// "layer_03-model_states.pt"; more digits where two do not suffice.

@@ -32,6 +32,7 @@ training_engine_options options(std::uint32_t stages, std::uint32_t replicas = 1
   made.pipeline.replicas = replicas;
   made.pipeline.partition = partition;
   made.pipeline.run.threads = 1;
+  made.pipeline.run.limit = 300;
   return made;
 }
 
@@ -80,6 +81,129 @@ TEST(trained_file, has_the_names_of_its_state_dict) {
     EXPECT_EQ(at_first[i].name, before[i].name);
     EXPECT_TRUE(at::equal(at_first[i].tensor, before[i].tensor)) << before[i].name;
   }
+}
+
+class trained_file_checkpoints : public ::testing::Test {
+ protected:
+  trained_file_checkpoints() : dir_(fs::temp_directory_path() / ("test-trained-file-" + std::to_string(::getpid()))) {}
+  ~trained_file_checkpoints() override { fs::remove_all(dir_); }
+
+  /// LeNet after so many steps of options(stages, replicas), whose checkpoint is there.
+  std::unique_ptr<training_engine> saved(std::uint64_t steps, std::uint32_t stages = 3, std::uint32_t replicas = 2) {
+    auto engine = get(training_engine::create(lenet(), options(stages, replicas)));
+    engine->set_dataiterator(digits());
+    static_cast<void>(train(*engine, steps));
+    const auto done = engine->save_checkpoint(dir_, "tag", {{"note", "mine"}});
+    EXPECT_TRUE(done) << to_string(done.error());
+    return engine;
+  }
+
+  fs::path dir_;
+};
+
+TEST_F(trained_file_checkpoints, go_on_with_the_same_bits_at_other_stages_and_replicas) {
+  const auto first = saved(3);
+  const trained_outcome wanted = train(*first, 2);
+  const auto second = get(training_engine::create(lenet(), options(2)));
+  second->set_dataiterator(digits(40));
+  static_cast<void>(train(*second, 1));  // what it has learned is forgotten
+  const auto loaded = second->load_checkpoint(dir_);
+  ASSERT_TRUE(loaded) << to_string(loaded.error());
+  EXPECT_EQ(loaded->micro_batches, 12u);
+  EXPECT_EQ(loaded->samples, 3u * 16);
+  EXPECT_EQ(std::get<std::string>(loaded->client_state.at("note").value), "mine");
+  EXPECT_EQ(second->global_steps(), 3u);
+  second->set_dataiterator(digits(loaded->micro_batches));
+  expect_equal(train(*second, 2), wanted);
+}
+
+TEST_F(trained_file_checkpoints, are_those_of_a_pipeline_engine) {
+  const auto trained = saved(2);
+  const auto data = "mnist:" + (data_dir() / "mnist").string();
+  const auto evaluated = get(trained->evaluate(data));
+  const pipeline_engine_options plain{
+      .stages = 2, .run = {.threads = 1, .limit = 300}, .optimize = optimize_mode::none};
+  const auto engine = get(pipeline_engine::create(lenet(), plain));
+  ASSERT_TRUE(engine->load_checkpoint(dir_));
+  expect_equal(get(engine->module_state_dict()), get(trained->module_state_dict()));
+  const auto again = get(engine->evaluate(data));
+  EXPECT_EQ(again["accuracy"].count("correct"), evaluated["accuracy"].count("correct"));
+  EXPECT_EQ(again["cross_entropy"].value(), evaluated["cross_entropy"].value());
+  const auto from_files =
+      get(pipeline_engine::create(model_with_weights{.model = lenet(), .weights = (dir_ / "tag").string()}, plain));
+  EXPECT_EQ(get(from_files->evaluate(data))["cross_entropy"].value(), evaluated["cross_entropy"].value());
+}
+
+TEST_F(trained_file_checkpoints, give_what_the_options_ask_for) {
+  const auto first = saved(3);
+  const state_dict weights = get(first->module_state_dict());
+  const auto load = [&](load_checkpoint_options how) {
+    auto engine = get(training_engine::create(lenet(), options(2)));
+    EXPECT_TRUE(engine->load_checkpoint(dir_, {}, how));
+    expect_equal(get(engine->module_state_dict()), weights);
+    engine->set_dataiterator(digits(12));
+    return engine;
+  };
+  const auto whole = load({});
+  EXPECT_EQ(whole->get_lr(), 5e-4);
+  const auto without_schedule = load({.schedule_states = false});
+  EXPECT_EQ(without_schedule->global_steps(), 3u);
+  EXPECT_EQ(without_schedule->get_lr(), 1e-3);
+  EXPECT_EQ(get(without_schedule->train_batch()).learning_rate, 1e-3);
+  const auto without_moments = load({.optimizer_states = false});
+  EXPECT_EQ(without_moments->global_steps(), 3u);
+  EXPECT_EQ(get(without_moments->train_batch()).learning_rate, 5e-4);
+  const auto module_only = load({.module_only = true});
+  EXPECT_EQ(module_only->global_steps(), 0u);
+  EXPECT_EQ(get(module_only->train_batch()).learning_rate, 1e-3);
+  ASSERT_TRUE(whole->train_batch());
+  EXPECT_FALSE(at::equal(get(whole->module_state_dict()).front().tensor,
+                         get(without_moments->module_state_dict()).front().tensor));
+}
+
+TEST_F(trained_file_checkpoints, of_another_seed_or_of_no_training_are_refused) {
+  static_cast<void>(saved(1));
+  training_engine_options other = options(1);
+  other.training.seed = 5;
+  const auto engine = get(training_engine::create(lenet(), other));
+  const auto loaded = engine->load_checkpoint(dir_);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, error_code::flags_contradict);
+  EXPECT_THAT(loaded.error().fix,
+              HasSubstr("give the training the seed 0, or load the weights alone, with module_only"));
+  EXPECT_TRUE(engine->load_checkpoint(dir_, {}, {.module_only = true}));
+  ASSERT_TRUE(get(pipeline_engine::create(lenet()))->save_checkpoint(dir_, "weights"));
+  const auto without = engine->load_checkpoint(dir_, "weights");
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().code, error_code::model_missing);
+  EXPECT_THAT(without.error().fix, HasSubstr("module_only"));
+  EXPECT_TRUE(engine->load_checkpoint(dir_, "weights", {.module_only = true}));
+}
+
+TEST(trained_file, is_at_a_boundary_while_a_step_is_completed) {
+  const training_engine* self = nullptr;
+  std::vector<bool> in_loss;
+  training_engine_options how = options(2);
+  how.training.loss = training_loss_options{
+      .kind = loss_kind::custom, .function = [&](const at::Tensor& outputs, const at::Tensor& labels) {
+        in_loss.push_back(self->is_gradient_accumulation_boundary());
+        return loss_terms{at::nll_loss(outputs, labels, {}, at::Reduction::Sum), static_cast<double>(labels.size(0))};
+      }};
+  const auto engine = get(training_engine::create(lenet(), how));
+  self = engine.get();
+  std::vector<bool> in_iterator;
+  const data_iterator from = digits();
+  engine->set_dataiterator([&]() -> std::optional<batch> {
+    in_iterator.push_back(self->is_gradient_accumulation_boundary());
+    return from();
+  });
+  for (int step = 0; step < 2; ++step) {
+    EXPECT_FALSE(engine->is_gradient_accumulation_boundary());
+    ASSERT_TRUE(engine->train_batch());
+    EXPECT_TRUE(in_loss.back());  // of the last micro-batch
+  }
+  EXPECT_FALSE(engine->is_gradient_accumulation_boundary());
+  EXPECT_EQ(in_iterator, std::vector<bool>(2 * micro_batches, false));
 }
 
 }  // namespace
