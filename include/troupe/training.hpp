@@ -74,6 +74,26 @@ struct training_loss_options {
 [[nodiscard]] expected<std::function<double(std::uint64_t step)>> learning_rate_of(double base,
                                                                                    const std::string& schedule);
 
+/// From where a stage gets its state (weights, moments) when the host is lost whose memory has it. The death of a
+/// worker alone loses no state.
+enum class protection_kind : std::uint8_t {
+  memory,      ///< from another replica of the stage; without one the training ends with E0620
+  shadow,      ///< from a copy of all states that this process makes after each step
+  checkpoint,  ///< the same, after every `every` steps; those since are done again, with the same batches and bits
+};
+
+struct training_protection {
+  protection_kind kind = protection_kind::memory;
+  /// checkpoint: at least 1.
+  std::uint64_t every = 1;
+  friend bool operator==(const training_protection&, const training_protection&) = default;
+};
+
+/// "memory", "shadow", or "checkpoint:K" with K from 1 to 1000000. E0102 for another name, E0103 for another number.
+[[nodiscard]] expected<training_protection> protection_of(const std::string& text);
+/// As protection_of() takes it.
+[[nodiscard]] std::string to_string(const training_protection& protection);
+
 /// How a pipeline is trained (docs/training.md).
 struct training_options {
   /// Micro-batches of a step over all replicas (DeepSpeed's gradient_accumulation_steps times its data-parallel ranks).
@@ -90,6 +110,9 @@ struct training_options {
   /// Activation checkpointing: so many layers are one segment, of which the inputs alone are kept until the backward
   /// pass, which computes it again. 0: everything is kept.
   std::uint32_t recompute_interval = 0;
+  /// Copies are in the memory of this process, as are the batches since: where these take more than a gibibyte, a copy
+  /// is made earlier.
+  training_protection protect = {};
 };
 
 }  // namespace troupe
