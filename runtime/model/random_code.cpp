@@ -46,9 +46,13 @@ bool keeps_statistics(const Node& node) {
          node.inputs()[running_mean]->type()->isSubtypeOf(*c10::TensorType::get());
 }
 
+bool is_normalisation_kind(const Node& node) {
+  return std::ranges::find(normalisations, node.kind().toQualString()) != normalisations.end();
+}
+
 std::optional<std::string> what_draws(const Node& node) {
   const std::string kind = node.kind().toQualString();
-  const bool is_normalisation = std::ranges::find(normalisations, kind) != normalisations.end();
+  const bool is_normalisation = is_normalisation_kind(node);
   if (!is_normalisation && !node.isNondeterministic()) return std::nullopt;
   if (is_normalisation && !keeps_statistics(node)) return std::nullopt;
   bool has_switch = false;
@@ -66,13 +70,13 @@ std::optional<std::string> what_draws(const Node& node) {
   return what + kind + (has_switch ? " with training on" : "");
 }
 
-}  // namespace
-
-std::optional<std::string> find_random(const layered_graph& graph, std::size_t layer) {
+/// The first operator of the layer that makes it random, among those that are asked for.
+std::optional<std::string> find_first(const layered_graph& graph, std::size_t layer,
+                                      const std::function<bool(const Node&)>& is_asked_for) {
   const std::vector<Node*> steps = steps_of(*graph.model().graph);
   std::optional<std::string> found;
   const auto see = [&](Node* node) {
-    if (found) return;
+    if (found || !is_asked_for(*node)) return;
     if (const auto what = what_draws(*node)) found = *what + place_in_source(*node);
   };
   for (std::size_t step = graph.layers().at(layer).begin; step < graph.layers()[layer].end; ++step) {
@@ -80,6 +84,16 @@ std::optional<std::string> find_random(const layered_graph& graph, std::size_t l
     for (Block* inner : steps[step]->blocks()) each_node(inner, see);
   }
   return found;
+}
+
+}  // namespace
+
+std::optional<std::string> find_random(const layered_graph& graph, std::size_t layer) {
+  return find_first(graph, layer, [](const Node&) { return true; });
+}
+
+std::optional<std::string> find_kept_statistics(const layered_graph& graph, std::size_t layer) {
+  return find_first(graph, layer, is_normalisation_kind);
 }
 
 }  // namespace troupe

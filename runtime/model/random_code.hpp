@@ -16,4 +16,7 @@ namespace troupe {
 /// a run. Runs nothing.
 [[nodiscard]] std::optional<std::string> find_random(const layered_graph& graph, std::size_t layer);
 
+/// The first of them that keeps statistics.
+std::optional<std::string> find_kept_statistics(const layered_graph& graph, std::size_t layer);
+
 }  // namespace troupe

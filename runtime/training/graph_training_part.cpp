@@ -10,12 +10,14 @@
 #include <vector>
 
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "messages/check.hpp"
 #include "messages/try.hpp"
 #include "runtime/graph/graph_code.hpp"
 #include "runtime/model/graph_values.hpp"
+#include "runtime/model/random_code.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/training/operator_gradients.hpp"
 #include "runtime/training/training_pass.hpp"
@@ -29,6 +31,7 @@ struct layer_code {
   graph_part part;
   std::optional<graph_code> code = std::nullopt;
   std::vector<std::size_t> weights = {};
+  std::vector<bool> writes = {};
   bool is_checked = false;
 };
 
@@ -64,12 +67,20 @@ class graph_training_part final : public trained_part {
     return is_last() ? graph_->model().outputs : std::vector<std::string>{};
   }
 
-  void set_training([[maybe_unused]] bool on) override {}  // the mode is in the file
+  void set_training(bool on) override { is_training_ = on; }
 
   [[nodiscard]] std::vector<at::Tensor> run(std::size_t layer, std::vector<at::Tensor> inputs,
-                                            [[maybe_unused]] bool is_shared) override {
+                                            bool is_shared) override {
     layer_code& own = code_.at(layer - layers_.begin);
+    for (std::size_t at = 0; is_shared && at < inputs.size(); ++at) {
+      if (own.writes[at]) inputs[at] = inputs[at].clone();
+    }
     for (const std::size_t each : own.weights) inputs.push_back(handles_[each]);
+    if (!is_training_) {
+      training_pass pass({.samples = {0}}, pass_mode::evaluation);  // the mode in the file may be the other one
+      pass.enter_layer(layer);
+      return own.code->run(std::move(inputs));
+    }
     if (!own.is_checked && at::GradMode::is_enabled()) check(own, layer, inputs);
     return own.code->run(std::move(inputs));
   }
@@ -88,7 +99,16 @@ class graph_training_part final : public trained_part {
   layered_graph_ptr graph_;
   std::vector<layer_code> code_;
   std::vector<at::Tensor> handles_;
+  bool is_training_ = false;
 };
+
+/// By input, whether an operator writes it, or what it is a view of.
+std::vector<bool> written_inputs(const graph_part& part) {
+  const torch::jit::AliasDb aliases(part.graph);
+  std::vector<bool> made;
+  for (const torch::jit::Value* each : part.graph->inputs()) made.push_back(aliases.hasWriters(each));
+  return made;
+}
 
 using tensor_set_of_weights = std::set<const c10::TensorImpl*>;
 
@@ -105,6 +125,19 @@ tensor_set_of_weights used_by(const layered_graph& graph, std::size_t begin, std
 
 bool is_trained(const graph_weight& weight) {
   return weight.kind == weight_kind::trainable && weight.tensor.is_floating_point();
+}
+
+/// Constants are not of a stage's state, so that nothing would undo what a step that is done again has written.
+expected<void> check_statistics(const layered_graph& graph, std::size_t begin, std::size_t end) {
+  for (std::size_t layer = begin; layer < end; ++layer) {
+    const auto found = find_kept_statistics(graph, layer);
+    if (!found) continue;
+    return fail(error_code::topology_invalid, graph.model().file + ", " + layer_text(layer, graph.layers()[layer]),
+                "the model was exported in training mode, and the layer " + *found,
+                "export it in evaluation mode (model.eval()), so that the statistics are fixed, or describe its layers "
+                "in a pipeline_module");
+  }
+  return {};
 }
 
 expected<void> check_shared(const layered_graph& graph, std::size_t begin, std::size_t end,
@@ -137,6 +170,7 @@ expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_g
     return fail(error_code::topology_invalid, model.file, "it has no weights that can be trained",
                 "export the module with parameters that require gradients, and not frozen");
   }
+  TROUPE_TRY(check_statistics(*graph, begin, end));
   const tensor_set_of_weights used = used_by(*graph, begin, end);
   TROUPE_TRY(check_shared(*graph, begin, end, used));
   named_tensors parameters;
@@ -158,6 +192,7 @@ expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_g
       std::move(constants));
   for (std::size_t layer = begin; layer < end; ++layer) {
     layer_code own{.part = graph->part(layer, layer + 1)};
+    own.writes = written_inputs(own.part);
     own.weights = weights_as_inputs(*own.part.graph, [&](const at::Tensor& constant) -> std::optional<std::size_t> {
       const auto found = positions.find(constant.unsafeGetTensorImpl());
       return found == positions.end() ? std::nullopt : std::optional(found->second);

@@ -38,7 +38,9 @@ bool has_no_derivative(const at::Tensor& made, const std::vector<at::Tensor>& in
 }
 
 bool is_without_gradient(const at::Tensor& made, const std::vector<at::Tensor>& inputs) {
-  if (!made.defined() || !made.is_floating_point()) return false;
+  if (!made.defined()) return false;
+  if (made.is_quantized()) return true;
+  if (!made.is_floating_point()) return false;
   return !made.requires_grad() || has_no_derivative(made, inputs);
 }
 

@@ -72,7 +72,8 @@ noise noise_of(const at::Tensor& input, double p, bool is_by_feature, bool is_al
 }
 
 bool draws(const at::Tensor& input, double p, bool train) {
-  return train && p != 0 && input.numel() != 0 && training_pass::current() != nullptr;
+  const training_pass* const pass = training_pass::current();
+  return train && p != 0 && input.numel() != 0 && pass != nullptr && pass->drops();
 }
 
 template <bool by_feature, bool is_alpha>
@@ -201,8 +202,11 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, library) {
 
 }  // namespace
 
-training_pass::training_pass(draw_place place)
-    : place_(std::move(place)), around_(pass_of_this_thread), mode_(c10::DispatchKey::TESTING_ONLY_GenericMode) {
+training_pass::training_pass(draw_place place, pass_mode mode)
+    : place_(std::move(place)),
+      mode_(mode),
+      around_(pass_of_this_thread),
+      guard_(c10::DispatchKey::TESTING_ONLY_GenericMode) {
   TROUPE_CHECK(!place_.samples.empty(), "an empty part of a micro-batch is not computed");
   pass_of_this_thread = this;
 }

@@ -40,6 +40,11 @@ class untrainable : public std::runtime_error {
   std::string fix_;
 };
 
+enum class pass_mode : std::uint8_t {
+  training,
+  evaluation,  ///< dropout and its kin do nothing, whatever they are told
+};
+
 /// While it exists, operators of LibTorch that this thread calls behave as training by replay needs it, whatever module
 /// or graph calls them:
 ///
@@ -54,7 +59,7 @@ class training_pass {
   /// What num_batches_tracked counts from during a pass: a momentum that follows from the count is recognized by it.
   static constexpr std::int64_t tracked_from = std::int64_t{1} << 40;
 
-  explicit training_pass(draw_place place);
+  explicit training_pass(draw_place place, pass_mode mode = pass_mode::training);
   training_pass(const training_pass&) = delete;
   training_pass& operator=(const training_pass&) = delete;
   ~training_pass();
@@ -67,6 +72,7 @@ class training_pass {
   // For the operators.
 
   [[nodiscard]] const draw_place& place() const noexcept { return place_; }
+  [[nodiscard]] bool drops() const noexcept { return mode_ == pass_mode::training; }
   /// A number for the next operator of the layer that draws.
   [[nodiscard]] std::uint64_t next_draw() noexcept;
   void keep(seen_statistics seen) { statistics_.push_back(std::move(seen)); }
@@ -75,11 +81,12 @@ class training_pass {
 
  private:
   draw_place place_;
+  pass_mode mode_;
   std::uint64_t layer_ = 0;
   std::uint64_t draws_ = 0;
   std::vector<seen_statistics> statistics_;
   training_pass* around_ = nullptr;
-  c10::impl::IncludeDispatchKeyGuard mode_;
+  c10::impl::IncludeDispatchKeyGuard guard_;
 };
 
 }  // namespace troupe
