@@ -14,6 +14,7 @@ topology topology_of(model_source model, const pipeline_engine_options& options)
                 {.stages = options.stages.value_or(1),
                  .replicas = options.replicas.value_or(1),
                  .partition = options.partition.value_or(cut_options{}.partition),
+                 .layers = options.layers,
                  .optimize = options.optimize,
                  .num_pipe_buffers = options.num_pipe_buffers,
                  .dtype = options.dtype,
@@ -34,6 +35,7 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
   config.stages = options.stages.value_or(config.stages);
   config.replicas = options.replicas.value_or(config.replicas);
   config.optimize = options.optimize;
+  config.layers = options.layers;
   config.partition = options.partition.value_or(config.partition);
   config.num_pipe_buffers = options.num_pipe_buffers;
   config.device = options.device;

@@ -39,6 +39,8 @@ struct pipeline_engine_options {
   /// See cut_options. Not set: "auto", or what the module says. "auto" without a sample is "parameters", and "profile"
   /// without one E0104.
   std::optional<std::string> partition = std::nullopt;
+  /// As eval_options has it; of no effect on layers of code.
+  layer_unit layers = layer_unit::modules;
   /// See model_loading.
   bool allow_effects = false;
   /// As eval_options has it.

@@ -152,6 +152,8 @@ class model_source {
   [[nodiscard]] const std::vector<layer_spec>* layers() const noexcept {
     return std::get_if<std::vector<layer_spec>>(&from_);
   }
+  /// Its operators are those of an architecture that is built in.
+  [[nodiscard]] bool is_built_in() const;
   /// The file; `otherwise` for a model in memory.
   [[nodiscard]] std::string name_or(const std::string& otherwise) const;
   /// The same model with other weights: all of its table, by name. Where `state` is null, `file` holds them; else it is

@@ -9,9 +9,9 @@
 #include "runtime/architecture/read_built_in.hpp"
 #include "runtime/checkpoint/load_files.hpp"
 #include "runtime/graph/replace_weights.hpp"
-#include "runtime/os/file_hash.hpp"
 #include "runtime/model/cast_weights.hpp"
 #include "runtime/model/code_layers.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/rewrite/needed_weights.hpp"
 #include <troupe/topology.hpp>
 
@@ -136,6 +136,12 @@ expected<std::string> model_source::identity(const cut_options& options, const s
     hash.add(digest.data(), digest.size());
   }
   return hash.digest();
+}
+
+bool model_source::is_built_in() const {
+  if (const auto* what = std::get_if<model_with_weights>(&from_)) return what->model.empty();
+  const auto* file = std::get_if<std::string>(&from_);
+  return file != nullptr && is_model_folder(*file, local_path);
 }
 
 std::string model_source::name_or(const std::string& otherwise) const {

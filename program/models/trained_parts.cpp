@@ -17,9 +17,13 @@ expected<std::unique_ptr<trained_part>> make_trained_part(const cut_pipeline& pi
   return make_layer_part(*pipeline.model.layers(), begin, end, pipeline.options.training->seed);
 }
 
-std::vector<std::string> training_warnings([[maybe_unused]] const cut_pipeline& pipeline,
-                                           const layered_graph_ptr& graph) {
-  return graph ? evaluation_mode_of(*graph) : std::vector<std::string>();
+std::vector<std::string> training_warnings(const cut_pipeline& pipeline, const layered_graph_ptr& graph) {
+  if (!graph) return {};
+  std::vector<std::string> made = evaluation_mode_of(*graph);
+  if (made.empty() && pipeline.model.is_built_in()) {
+    made.push_back(graph->model().file + " is trained without dropout: architectures that are built in have none");
+  }
+  return made;
 }
 
 }  // namespace troupe

@@ -175,6 +175,36 @@ TEST(trained_oddities, attention_in_training_mode_has_equal_bits_for_every_cut) 
   expect_equal(made[1], made[0]);
 }
 
+TEST(trained_oddities, an_operator_that_writes_what_its_stage_gets_has_equal_bits) {
+  const scripted_file file(layers_with("torch.relu_(x)"));
+  std::vector<trained_outcome> made;
+  for (const std::uint32_t stages : {1u, 2u}) {
+    training_engine_options how = odd_options(stages);
+    how.pipeline.layers = layer_unit::operators;
+    how.pipeline.partition = stages == 1 ? "auto" : "0,1,3";
+    const auto engine = training_engine::create(file.path(), how);
+    ASSERT_TRUE(engine) << to_string(engine.error());
+    (*engine)->set_dataiterator(rows());
+    made.push_back(train(**engine, 3));
+  }
+  expect_equal(made[1], made[0]);
+}
+
+TEST(trained_oddities, a_folder_with_a_config_is_trained_and_says_that_it_has_no_dropout) {
+  training_engine_options how = odd_options();
+  how.training.optimizer = {.kind = optimizer_kind::adamw};
+  how.training.learning_rate = [](std::uint64_t) { return 1e-2; };
+  const auto engine = training_engine::create((data_dir() / "text/language").string(), how);
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  EXPECT_THAT((*engine)->warnings(), ElementsAre(HasSubstr("is trained without dropout")));
+  (*engine)->set_dataiterator([]() -> std::optional<batch> {
+    return batch{formula_below("ids", {2, 16}, 200), formula_below("next", {2, 16}, 200)};
+  });
+  const trained_outcome made = train(**engine, 5);
+  ASSERT_EQ(made.losses.size(), 5u);
+  EXPECT_LT(made.losses.back(), made.losses.front() / 2);
+}
+
 TEST(trained_oddities, evaluation_mode_is_told) {
   const auto mlp = get(training_engine::create(recorded("mlp.pt2"), odd_options()));
   EXPECT_THAT(mlp->warnings(),
