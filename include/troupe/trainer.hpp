@@ -100,10 +100,6 @@ struct train_objects {
   std::optional<training_loss_options> loss = std::nullopt;
 };
 
-/// The loss of a text: cross_entropy (ignore_index=N, label_smoothing=F), nll (ignore_index=N), mse, l1,
-/// bce_with_logits. E0102 for another name or option, E0103 for another value.
-[[nodiscard]] expected<training_loss_options> training_loss_of(const std::string& text);
-
 /// The metrics of eval_data with the weights after so many steps.
 struct train_evaluation {
   std::uint64_t step = 0;

@@ -68,6 +68,11 @@ struct training_loss_options {
   training_loss_function function = nullptr;
 };
 
+/// The loss of a text NAME:OPTION=VALUE:OPTION=VALUE, as "cross_entropy:ignore_index=-1:label_smoothing=0.1". Options
+/// are ignore_index and class_weights (numbers with commas between them) of cross_entropy and nll, and label_smoothing
+/// of cross_entropy. E0102 for another name or option, E0103 for another value.
+[[nodiscard]] expected<training_loss_options> training_loss_of(const std::string& text);
+
 /// A learning rate as a function of the step, from the text NAME:OPTION=VALUE:OPTION=VALUE, with the schedulers of
 /// torch.optim.lr_scheduler: constant, linear, step, cosine, one_cycle, and warmup=N for each but the last
 /// (docs/training.md). `base` is positive. E0102 for another name or option, E0103 for another value.

@@ -144,8 +144,12 @@ std::optional<std::string> why_not_injected(const fault_record& record, std::siz
 }  // namespace
 
 std::vector<fault_report> evaluation_run::fault_reports() const {
+  return fault_reports_of(running());
+}
+
+std::vector<fault_report> fault_reports_of(running_topology& running) {
   std::vector<fault_report> made;
-  fault_injector* faults = running().faults();
+  fault_injector* faults = running.faults();
   if (faults == nullptr) return made;
   faults->look();
   const auto entries = faults->record().entries();

@@ -68,6 +68,9 @@ class evaluation_run {
   bool cancelled_ = false;
 };
 
+/// What became of the faults of a run. At any time; see evaluation_run::fault_reports().
+[[nodiscard]] std::vector<fault_report> fault_reports_of(running_topology& running);
+
 /// "the deadline of 0.5 s has passed"
 [[nodiscard]] error deadline_error(const eval_options& config);
 

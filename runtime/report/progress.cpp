@@ -34,6 +34,7 @@ std::string rate_text(const progress_state& state) {
   const double rate = state.units_per_second;
   std::string text = rate > 0 ? fmt::format("{:.1f} {}/s", rate, state.unit) : fmt::format("? {}/s", state.unit);
   if (state.faults > 0) text += fmt::format(", {} fault{}", state.faults, state.faults == 1 ? "" : "s");
+  if (!state.note.empty()) text += ", " + state.note;
   return text;
 }
 

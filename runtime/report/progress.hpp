@@ -16,6 +16,8 @@ struct progress_state {
   /// That were injected.
   std::uint64_t faults = 0;
   std::string_view unit = "samples";
+  /// One more thing to say; empty: nothing.
+  std::string note = {};
 };
 
 /// tqdm's look, at most `width` columns:

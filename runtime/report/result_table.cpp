@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "messages/printable.hpp"
+#include "runtime/report/result_table_parts.hpp"
 #include "runtime/report/text_table.hpp"
 #include <troupe/result.hpp>
 
@@ -205,6 +206,8 @@ std::string list_table(const metric_value& metric, std::size_t width) {
   return text;
 }
 
+}  // namespace
+
 std::string stage_table(const std::vector<stage_report>& stages, std::size_t width) {
   text_table table({align::left, align::right, align::right, align::right, align::right, align::left});
   table.add({"stage", "replica", "busy", "forward", "micro-batches", "layers"});
@@ -227,8 +230,6 @@ std::string fault_table(const std::vector<fault_report>& faults, std::size_t wid
   }
   return table.text(width);
 }
-
-}  // namespace
 
 std::string result_table(const run_result& result, std::size_t width) {
   width = std::max(width, width_min);

@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "messages/limits.hpp"
+#include "messages/try.hpp"
+#include "program/engine_state.hpp"
+#include "program/models/own_thread.hpp"
+#include "program/run/evaluation_run.hpp"
+#include "program/train/trainer_state.hpp"
+
+namespace troupe {
+namespace {
+
+std::string how_to_go_on(const train_options& config) {
+  return config.save.empty() ? "give --save DIR next time: then --resume goes on" : "go on with --resume";
+}
+
+error interrupted_error(const train_options& config) {
+  return {error_code::interrupted, "train", "it was interrupted before all steps were done", how_to_go_on(config)};
+}
+
+error late_error(const train_options& config) {
+  const std::chrono::duration<double> limit = config.run.deadline.value_or(std::chrono::nanoseconds{0});
+  return {error_code::deadline_passed, "train", fmt::format("the deadline of {} s has passed", limit.count()),
+          "raise the deadline (--deadline), or " + how_to_go_on(config)};
+}
+
+/// As many as hold so many.
+std::uint64_t parts_of(std::uint64_t whole, std::uint64_t part) {
+  return whole / part + (whole % part == 0 ? 0 : 1);
+}
+
+}  // namespace
+
+bool trainer::impl::is_done() const {
+  return config.steps ? state.steps() >= *config.steps : state.position.epoch >= *config.epochs;
+}
+
+bool trainer::impl::is_patience_spent() const {
+  const train_evaluation* const best = best_of(state.evaluations);
+  if (!config.patience || best == nullptr) return false;
+  const auto behind = static_cast<std::uint64_t>(&state.evaluations.back() - best);
+  return behind >= *config.patience;
+}
+
+bool trainer::impl::is_evaluated() const {
+  return !state.evaluations.empty() && state.evaluations.back().step == state.steps();
+}
+
+bool trainer::impl::is_due(const std::optional<std::uint64_t>& every) const {
+  return every ? state.steps() % *every == 0 : state.position.sample == 0;
+}
+
+std::uint64_t trainer::impl::steps_total() const {
+  if (config.steps) return *config.steps;
+  const std::uint64_t each = parts_of(reader->micro_batches_left({}), config.num_micro_batches);
+  const std::uint64_t left = *config.epochs - std::min(*config.epochs, state.position.epoch);
+  if (left == 0) return state.steps();
+  if (left > std::numeric_limits<std::uint32_t>::max() || each > std::numeric_limits<std::uint32_t>::max()) return 0;
+  const std::uint64_t here = parts_of(reader->micro_batches_left(state.position), config.num_micro_batches);
+  return state.steps() + here + (left - 1) * each;
+}
+
+/// Any end that was asked for: after a step.
+std::optional<error> trainer::impl::stop_request() const {
+  if (stop_asked.load() >= 0) return interrupted_error(config);
+  if (deadline && clock::now() >= *deadline) return late_error(config);
+  return std::nullopt;
+}
+
+expected<void> trainer::impl::step() {
+  const std::uint64_t count = std::min(config.num_micro_batches, reader->micro_batches_left(state.position));
+  const auto ended = [this]() -> std::optional<error> {
+    if (stop_asked.load() == static_cast<int>(stop_kind::drain)) return std::nullopt;  // this step still ends
+    return stop_request();
+  };
+  const auto begin = clock::now();
+  const train_output done =
+      TROUPE_TRY(training().step(std::make_shared<epoch_step>(reader, state.position, count), ended));
+  step_time += clock::now() - begin;
+  state.position = reader->behind(state.position, count);
+  state.losses.push_back(done.loss);
+  state.learning_rates.push_back(done.learning_rate);
+  samples += done.samples;
+  micro_batches += done.micro_batches;
+  return {};
+}
+
+/// The options of a run hold for the call alone.
+expected<void> trainer::impl::evaluate() {
+  pipeline_engine& pipeline = *training().engine;
+  run_options& how = pipeline.impl_->checked.options;
+  if (deadline)
+    how.deadline = std::max<std::chrono::nanoseconds>(*deadline - clock::now(), std::chrono::nanoseconds{1});
+  const auto set_evaluating = [this](bool now) {
+    const std::lock_guard lock(mutex);
+    is_evaluating = now;
+  };
+  set_evaluating(true);
+  if (const auto stop = stop_request()) return set_evaluating(false), tl::make_unexpected(*stop);
+  auto made = pipeline.evaluate(eval_data);
+  set_evaluating(false);
+  if (!made) return tl::make_unexpected(std::move(made.error()));
+  if (made->partial) {
+    if (const auto stop = stop_request()) return tl::make_unexpected(*stop);
+    return tl::make_unexpected(made->errors.empty() ? interrupted_error(config) : made->errors.front());
+  }
+  for (std::string& each : made->warnings) {
+    if (std::ranges::find(warnings, each) == warnings.end()) warnings.push_back(std::move(each));
+  }
+  state.evaluations.push_back({.step = state.steps(), .samples = made->samples, .metrics = std::move(made->metrics)});
+  report(true);
+  return {};
+}
+
+expected<void> trainer::impl::try_metrics() {
+  run_options& how = training().engine->impl_->checked.options;
+  how.limit = config.run.micro_batch;
+  const auto made = training().engine->evaluate(eval_data);
+  how.limit.reset();
+  if (!made) return tl::make_unexpected(made.error());
+  return {};
+}
+
+/// Steps go on while its files are written.
+expected<void> trainer::impl::begin_save() {
+  TROUPE_TRY(end_save());
+  const std::string tag = fmt::format("global_step{}", state.steps());
+  saving = TROUPE_TRY(engine->save_checkpoint_async(config.save, tag, to_client_state(state, order)));
+  saved_step = state.steps();
+  return {};
+}
+
+expected<void> trainer::impl::end_save() {
+  return saving.valid() ? saving.get() : expected<void>();
+}
+
+void trainer::impl::report(bool is_evaluation) const {
+  if (!hooks.on_progress || state.losses.empty()) return;
+  const double seconds = std::chrono::duration<double>(step_time).count();
+  const fault_injector* const faults = training().engine->impl_->stages.running->faults();
+  const bool has_ended_epoch = state.position.sample == 0 && state.position.epoch > 0;
+  try {
+    hooks.on_progress({.steps_done = state.steps(),
+                       .steps_total = steps_total(),
+                       .epoch = state.position.epoch - (has_ended_epoch ? 1 : 0),
+                       .loss = state.losses.back(),
+                       .learning_rate = state.learning_rates.back(),
+                       .samples_per_second = seconds > 0 ? static_cast<double>(samples) / seconds : 0,
+                       .faults_injected = faults == nullptr ? 0 : faults->record().injected(),
+                       .evaluation = is_evaluation ? &state.evaluations.back() : nullptr});
+  } catch (...) {  // a hook's own affair
+  }
+}
+
+expected<void> trainer::impl::train() {
+  const bool saves = !config.save.empty();
+  while (!is_done() && !is_patience_spent()) {
+    if (const auto stop = stop_request()) return tl::make_unexpected(*stop);
+    TROUPE_TRY(step());
+    report(false);
+    if (eval_data && is_due(config.eval_every)) TROUPE_TRY(evaluate());
+    if (saves && is_due(config.save_every)) TROUPE_TRY(begin_save());
+  }
+  if (eval_data && !is_evaluated()) TROUPE_TRY(evaluate());
+  if (saves && saved_step != state.steps()) TROUPE_TRY(begin_save());
+  return end_save();
+}
+
+void trainer::impl::conclude(train_result& result) {
+  const auto keep = [&](const expected<void>& done) {
+    if (!done) result.errors.push_back(done.error());
+  };
+  keep(engine->module_state_dict().map([&](state_dict&& all) { weights = std::move(all); }));
+  if (!weights.empty()) result.weights_sha256 = weights_sha256(weights);
+  if (!weights.empty() && !config.save_weights.empty()) {
+    keep(in_own_thread("weights", "they could not be written",
+                       [&] { return save_weights(config.save_weights, weights); }));
+  }
+  const auto finished = engine->finish();
+  stuck = !finished;
+  if (!finished) result.errors.push_back(finished.error());
+  result.faults = fault_reports_of(*training().engine->impl_->stages.running);
+}
+
+expected<train_result> trainer::impl::run() {
+  const started_run& stages = training().engine->impl_->stages;
+  const auto before = stages.running->usage();
+  const auto begin = clock::now();
+  const auto trained = train();
+  const bool is_asked = trained || stop_request();
+  if (!is_asked && samples == 0) return tl::make_unexpected(trained.error());
+  train_result result;
+  if (!trained) result.errors.push_back(trained.error());
+  const bool saves = !config.save.empty() && stop_asked.load() != static_cast<int>(stop_kind::now);
+  if (!trained && saves && state.steps() > 0 && saved_step != state.steps()) {
+    if (const auto begun = begin_save(); !begun) result.errors.push_back(begun.error());
+  }
+  if (const auto saved = end_save(); !saved) result.errors.push_back(saved.error());
+  result.wall_time = clock::now() - begin;
+  result.stages = stage_reports(*stages.running->engines().accounts, before, stages.running->usage(), result.wall_time,
+                                stages.layers);
+  conclude(result);
+  result.model = model_name;
+  result.data = data->name();
+  result.steps = state.steps();
+  result.steps_before = steps_before;
+  result.epochs = state.position.epoch;
+  result.samples = samples;
+  result.micro_batches = micro_batches;
+  const train_evaluation* const best = best_of(state.evaluations);
+  if (best != nullptr) result.best_step = best->step;
+  result.stopped_early = trained && !is_done();
+  result.losses = std::move(state.losses);
+  result.learning_rates = std::move(state.learning_rates);
+  result.evaluations = std::move(state.evaluations);
+  result.warnings = std::move(warnings);
+  const double seconds = std::chrono::duration<double>(step_time).count();
+  result.samples_per_second = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
+  result.config = config;
+  result.partial = !trained;
+  return result;
+}
+
+}  // namespace troupe

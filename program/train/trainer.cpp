@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "messages/try.hpp"
+#include "program/engine_state.hpp"
+#include "program/train/trainer_state.hpp"
+#include "runtime/checkpoint/checkpoint_layout.hpp"
+#include "runtime/report/writable_directory.hpp"
+#include <troupe/program.hpp>
+#include <troupe/topology.hpp>
+
+namespace troupe {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file or an object.
+expected<data_set_ptr> opened(const std::string& name, const data_set_ptr& object) {
+  if (object) return object;
+  return open_data(name);
+}
+
+bool has_checkpoint(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / latest_name, ignored);
+}
+
+/// Hours before there is anything to write.
+expected<void> check_places(const train_options& options) {
+  if (!options.save_weights.empty()) {
+    const fs::path file = options.save_weights;
+    const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    TROUPE_TRY(check_writable_directory(folder, {file.filename().string()}));
+  }
+  if (options.save.empty()) return {};
+  TROUPE_TRY(check_writable_directory(options.save));
+  if (options.resume || !has_checkpoint(options.save)) return {};
+  return fail(error_code::flags_contradict, "save", "the folder " + options.save + " has checkpoints of a training",
+              "go on with it (--resume), or name another folder");
+}
+
+expected<void> check_order(const train_options& options, const data_set& data) {
+  if (options.order == data_order::sequential || !data.has_varying_sizes()) return {};
+  return fail(error_code::flags_contradict, "order",
+              data.name() + " makes its samples as long as the longest beside them, and can be read in order alone",
+              "add --order sequential, or give all samples one length (--padding max-length of texts)");
+}
+
+epoch_reading reading_of(const train_options& options, std::uint64_t samples) {
+  return {.micro_batch = options.run.micro_batch,
+          .samples = samples,
+          .is_shuffled = options.order == data_order::shuffled,
+          .seed = options.seed,
+          .workers = options.run.data_workers};
+}
+
+/// In a worker it does not return.
+expected<std::unique_ptr<training_engine>> make_engine(const train_options& options, const train_objects& objects,
+                                                       training_engine_options how) {
+  if (objects.module) return training_engine::create(*objects.module, std::move(how));
+  if (options.weights.empty() && !options.not_strict) return training_engine::create(options.model, std::move(how));
+  return training_engine::create(
+      model_with_weights{.arch = options.arch,
+                         .model = options.weights.empty() ? std::string() : options.model,
+                         .weights = options.weights.empty() ? options.model : options.weights,
+                         .not_strict = options.not_strict},
+      std::move(how));
+}
+
+}  // namespace
+
+expected<std::unique_ptr<trainer>> trainer::create(const train_options& options, train_hooks hooks,
+                                                   const train_objects& objects) {
+  TROUPE_TRY(check_train_options(options, objects));
+  auto how = TROUPE_TRY(engine_options_of(options, objects, hooks));
+  if (program::worker() != nullptr || program::is_probe()) {
+    return make_engine(options, objects, std::move(how)).map([](const auto&) { return std::unique_ptr<trainer>(); });
+  }
+  auto made = std::make_unique<impl>();
+  if (options.run.deadline) made->deadline = impl::clock::now() + *options.run.deadline;
+  TROUPE_TRY(check_places(options));
+  made->data = TROUPE_TRY(opened(options.data, objects.data));
+  if (objects.eval_data || !options.eval_data.empty()) {
+    made->eval_data = TROUPE_TRY(opened(options.eval_data, objects.eval_data));
+  }
+  const std::uint64_t samples = std::min(made->data->size(), options.run.limit.value_or(made->data->size()));
+  if (samples == 0) {
+    return fail(error_code::data_empty, made->data->name(), "it has no samples", "name data with samples");
+  }
+  TROUPE_TRY(check_order(options, *made->data));
+  made->config = options;
+  made->hooks = std::move(hooks);
+  made->order = {.samples = samples, .order = options.order, .seed = options.seed};
+  made->reader = std::make_shared<epoch_reader>(made->data, reading_of(options, samples));
+  how.pipeline.sample = TROUPE_TRY(made->reader->read({})).inputs;
+  made->engine = TROUPE_TRY(make_engine(options, objects, std::move(how)));
+  made->model_name = made->training().engine->impl_->config.model;
+  made->config.run.threads = made->training().engine->impl_->config.run.threads;
+  made->warnings = made->engine->warnings();
+  if (options.resume) TROUPE_TRY(made->resume());
+  if (made->eval_data) TROUPE_TRY(made->try_metrics());
+  return std::unique_ptr<trainer>(new trainer(std::move(made)));
+}
+
+trainer::trainer(std::unique_ptr<impl> state) : impl_(std::move(state)) {}
+trainer::~trainer() = default;
+bool trainer::stuck() const noexcept {
+  return impl_->stuck;
+}
+const state_dict& trainer::weights() const noexcept {
+  return impl_->weights;
+}
+
+expected<train_result> trainer::run() {
+  if (std::exchange(impl_->has_run, true)) {
+    return fail(error_code::engine_stopped, "trainer", "run() was called before", "create another trainer");
+  }
+  return impl_->run();
+}
+
+void trainer::request_stop(stop_kind kind) noexcept {
+  int before = impl_->stop_asked.load();
+  const int asked = static_cast<int>(kind);
+  while (before < asked && !impl_->stop_asked.compare_exchange_weak(before, asked)) {
+  }
+  const std::lock_guard lock(impl_->mutex);
+  // Between steps alone: it would cut a step short, too.
+  if (impl_->is_evaluating) impl_->training().engine->request_stop(kind);
+}
+
+expected<void> trainer::impl::resume() {
+  if (!has_checkpoint(config.save)) {
+    warnings.push_back("there is no checkpoint in " + config.save + ": the training begins at step 0");
+    return {};
+  }
+  const auto loaded = TROUPE_TRY(engine->load_checkpoint(config.save));
+  const fs::path place = fs::path(config.save) / loaded.tag;
+  state = TROUPE_TRY(from_client_state(loaded.client_state, order, place.string()));
+  if (state.steps() != engine->global_steps()) {
+    return fail(error_code::model_unreadable, place.string(), "its optimizer is of another step than its losses",
+                "go on from another checkpoint");
+  }
+  steps_before = state.steps();
+  saved_step = steps_before;
+  return {};
+}
+
+}  // namespace troupe
