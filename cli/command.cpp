@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::array commands = {
     command{"eval", "Evaluate a model on data through a pipeline of stages", &run_eval},
+    command{"train", "Train a model on data through a pipeline of stages", &run_train},
     command{"plan", "Show how a model would be cut, with predicted times; start nothing", &run_plan},
     command{"score", "Score predictions that are in a file already", &run_score},
     command{"chaos", "Evaluate under faults and without, and compare the bits", &run_chaos},

@@ -34,6 +34,7 @@ exit_status run_program(const arguments& given);
 exit_status run_process(const arguments& given);
 
 expected<exit_status> run_eval(const arguments& given);
+expected<exit_status> run_train(const arguments& given);
 expected<exit_status> run_chaos(const arguments& given);
 expected<exit_status> run_plan(const arguments& given);
 expected<exit_status> run_compare(const arguments& given);

@@ -74,7 +74,7 @@ expected<exit_status> deliver(const compare_request& asked, const comparison& ma
 
 expected<exit_status> compare(const compare_request& asked, const model_comparison& models) {
   const auto interrupt = TROUPE_TRY(eval_interrupt::start());
-  const auto live = TROUPE_TRY(live_report::start(asked.options));
+  const auto live = TROUPE_TRY(live_report::start(asked.options.run.log));
   auto created = evaluator::create(models.what(), run_options_of(asked), live->hooks());
   if (!created) return leave(tl::make_unexpected(created.error()));
   evaluator& evaluation = **created;

@@ -45,6 +45,11 @@ expected<std::chrono::milliseconds> read_seconds(std::string_view name, std::str
   return read_time<std::ratio<1>>(name, text, "SECONDS", minimum);
 }
 
+expected<double> read_real(std::string_view name, std::string_view text, double minimum, double maximum) {
+  const option real{name, option_kind::seconds, "NUMBER", minimum, maximum, "0.1", "", nullptr, nullptr, nullptr};
+  return read_flag(real, text).map([](const option_value& value) { return std::get<double>(value); });
+}
+
 expected<std::chrono::milliseconds> read_minutes(std::string_view name, std::string_view text) {
   return read_time<std::ratio<60>>(name, text, "MINUTES", limits::deadline_seconds_min);
 }

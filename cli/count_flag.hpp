@@ -18,6 +18,9 @@ expected<std::uint64_t> read_number(std::string_view name, std::string_view text
 /// The same for a time in seconds, which may have a fraction.
 expected<std::chrono::milliseconds> read_seconds(std::string_view name, std::string_view text, double minimum);
 
+/// A real number.
+expected<double> read_real(std::string_view name, std::string_view text, double minimum, double maximum);
+
 /// The same in minutes.
 expected<std::chrono::milliseconds> read_minutes(std::string_view name, std::string_view text);
 

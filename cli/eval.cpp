@@ -94,7 +94,7 @@ expected<exit_status> evaluate(const eval_options& options) {
   TROUPE_TRY(check_output(options));
   auto scalars = TROUPE_TRY(scalar_output::open(options));
   const auto interrupt = TROUPE_TRY(eval_interrupt::start());
-  const auto live = TROUPE_TRY(live_report::start(options));
+  const auto live = TROUPE_TRY(live_report::start(options.run.log));
   auto created = evaluator::create(without_output(options), live->hooks());
   if (!created) return leave(tl::make_unexpected(created.error()));
   evaluator& evaluation = **created;

@@ -1,6 +1,7 @@
 #include "eval_interrupt.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "messages/try.hpp"
 #include "output.hpp"
@@ -13,14 +14,14 @@ expected<eval_interrupt*> eval_interrupt::start() {
   return to_the_end;
 }
 
-void eval_interrupt::attach(evaluator& evaluation) {
+void eval_interrupt::attach(std::function<void(stop_kind)> stop) {
   const std::lock_guard lock(mutex_);
-  evaluation_ = &evaluation;
+  stop_ = std::move(stop);
 }
 
 void eval_interrupt::detach() {
   const std::lock_guard lock(mutex_);
-  evaluation_ = nullptr;
+  stop_ = nullptr;
   detached_ = true;
 }
 
@@ -28,17 +29,17 @@ void eval_interrupt::detach() {
 void eval_interrupt::interrupted(int times) {
   const std::lock_guard lock(mutex_);
   if (detached_ && times <= 2) return;
-  if (evaluation_ == nullptr || times > 2) {
+  if (stop_ == nullptr || times > 2) {
     say_if_read(detached_   ? "\ninterrupted: ending at once\n"
                 : times > 2 ? "\ninterrupted: ending without a result\n"
                             : "\ninterrupted before anything was evaluated\n");
     std::_Exit(static_cast<int>(exit_status::interrupted));
   }
   if (times == 1) {
-    evaluation_->request_stop(stop_kind::drain);
+    stop_(stop_kind::drain);
     say_if_read("\ninterrupted: finishing what is under way; interrupt again to stop at once\n");
   } else {
-    evaluation_->request_stop(stop_kind::now);
+    stop_(stop_kind::now);
     say_if_read("\ninterrupted again: stopping at once\n");
   }
 }

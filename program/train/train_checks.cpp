@@ -62,7 +62,7 @@ expected<void> check_needs(const train_options& options, bool evaluates) {
   }
   if (options.save.empty() && (options.save_every || options.resume)) {
     return train_contradiction(options.resume ? "resume" : "save_every", "there is no folder for checkpoints",
-                         "add --save DIR");
+                               "add --save DIR");
   }
   return {};
 }
@@ -96,7 +96,7 @@ expected<void> check_counts(const train_options& options) {
 expected<void> check_not_here(const train_options& options) {
   if (!options.output.empty() || options.json) {
     return train_contradiction(options.json ? "json" : "output", "a trainer writes and prints nothing",
-                         "leave it out, and write train_json() of the result");
+                               "leave it out, and write train_json() of the result");
   }
   if (options.run.trace) {
     return train_contradiction("trace", "a training records none", "leave it out, or use a training_engine");

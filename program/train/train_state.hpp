@@ -13,7 +13,7 @@ namespace troupe {
 
 /// The order of a training's data: a training that goes on has the same.
 struct train_data_order {
-  /// Of an epoch.
+  /// In an epoch.
   std::uint64_t samples = 0;
   data_order order = data_order::shuffled;
   std::uint64_t seed = 0;
@@ -31,7 +31,7 @@ struct train_state {
   [[nodiscard]] std::uint64_t steps() const noexcept { return losses.size(); }
 };
 
-/// What a checkpoint keeps of it, under one name in the client's state.
+/// What a checkpoint keeps of a training, under one name in the client's state.
 [[nodiscard]] client_state to_client_state(const train_state& state, const train_data_order& data);
 
 /// The same back. `place` names the checkpoint in errors. E0210 where there is no such state, as in a checkpoint that

@@ -37,14 +37,14 @@ struct trainer::impl {
 
   train_state state;
   std::uint64_t steps_before = 0;
-  /// Of the newest checkpoint, which may still be written.
+  /// That of the newest checkpoint, which may still be written.
   std::optional<std::uint64_t> saved_step;
   std::future<expected<void>> saving;
   std::vector<std::string> warnings;
 
   bool has_run = false;
   bool stuck = false;
-  /// Of this run.
+  /// All three in this run.
   std::uint64_t samples = 0;
   std::uint64_t micro_batches = 0;
   std::chrono::nanoseconds step_time{0};

@@ -33,8 +33,8 @@ struct epoch_reading {
   std::uint32_t workers = 1;
 };
 
-/// The micro-batches of a data set in epochs. The last one of an epoch has what is left, so that none has samples of
-/// two epochs. The same place gives the same bits whenever and however often it is read. One thread at a time.
+/// The micro-batches of a data set in epochs. The last one of an epoch has the rest, so that none has samples of two
+/// epochs. The same place gives the same bits whenever and however often it is read. One thread at a time.
 class epoch_reader {
  public:
   epoch_reader(data_set_ptr data, epoch_reading how);
