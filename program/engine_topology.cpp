@@ -34,7 +34,6 @@ eval_options config_for(const topology& what, const pipeline_engine_options& opt
   config.model = std::move(model);
   config.stages = options.stages.value_or(config.stages);
   config.replicas = options.replicas.value_or(config.replicas);
-  config.layers = options.layers;
   config.optimize = options.optimize;
   config.layers = options.layers;
   config.partition = options.partition.value_or(config.partition);

@@ -36,8 +36,6 @@ struct pipeline_engine_options {
   /// file or stderr soon after they happen, also between calls; a hook of evaluate() gets those since the last call.
   run_options run = {};
   optimize_mode optimize = optimize_mode::graph;
-  /// As eval_options has it.
-  layer_unit layers = layer_unit::modules;
   /// See cut_options. Not set: "auto", or what the module says. "auto" without a sample is "parameters", and "profile"
   /// without one E0104.
   std::optional<std::string> partition = std::nullopt;
