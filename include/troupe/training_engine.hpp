@@ -44,8 +44,7 @@ struct train_output {
   bool exhausted = false;
 };
 
-/// What load_checkpoint() takes; in brackets the names of DeepSpeed's parameters. What is not taken stays as the engine
-/// has it.
+/// What load_checkpoint() takes; in brackets the names of DeepSpeed's parameters. The rest stays as the engine has it.
 struct load_checkpoint_options {
   /// The checkpoint has the weights of the model and no others [load_module_strict]. Otherwise those that it lacks stay
   /// as they are, and names that the model does not have are left out.
@@ -61,7 +60,7 @@ struct load_checkpoint_options {
 
 /// What a load gives beside the weights.
 struct loaded_training : loaded_checkpoint {
-  /// The position in the data: what the steps before the save have taken of it. 0 with module_only.
+  /// The position in the data: so much the steps before the save have taken. 0 with module_only.
   std::uint64_t micro_batches = 0;
   std::uint64_t samples = 0;
 };

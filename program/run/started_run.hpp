@@ -38,7 +38,7 @@ struct started_run {
   std::vector<std::string> warnings;
   /// By pipeline, of models that code has built in this process.
   std::map<std::string, model_weights> built_weights;
-  /// Where the run trains: what is trained, by pipeline, and the memory of each stage's weights.
+  /// Where the run trains: by pipeline where it was cut, and the memory of each stage's weights.
   std::map<std::string, trained_pipeline> trained;
   std::map<stage_address, blob> states;
   /// Shared with the futures of calls under way.

@@ -7,7 +7,7 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "program/models/trained_parts.hpp"
+#include "program/run/trained_parts.hpp"
 #include "runtime/os/shared_memory.hpp"
 #include "runtime/training/autograd_body.hpp"
 #include "runtime/training/named_state.hpp"

@@ -14,9 +14,9 @@ namespace troupe {
 /// What a training has behind it, in the life of its weights.
 struct training_counts {
   std::uint64_t steps = 0;
-  /// Where the schedule of learning rates is: what training_options::learning_rate is called with next.
+  /// Where the schedule of learning rates is: training_options::learning_rate gets it next.
   std::uint64_t schedule_step = 0;
-  /// Of the data, in these steps.
+  /// Taken from the data in these steps.
   std::uint64_t micro_batches = 0;
   std::uint64_t samples = 0;
 };

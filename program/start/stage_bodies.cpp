@@ -7,7 +7,7 @@
 #include "messages/exception_text.hpp"
 #include "messages/try.hpp"
 #include "program/launch/process_context.hpp"
-#include "program/models/trained_parts.hpp"
+#include "program/run/trained_parts.hpp"
 #include "program/topology/stage_devices.hpp"
 #include "runtime/report/text_table.hpp"
 #include "runtime/stage/casting_body.hpp"

@@ -8,7 +8,7 @@
 #include "program/launch/process_context.hpp"
 #include "program/models/file_stamp.hpp"
 #include "program/models/own_thread.hpp"
-#include "program/models/trained_parts.hpp"
+#include "program/run/trained_parts.hpp"
 #include "program/run/trained_state.hpp"
 #include "program/start/fault_checks.hpp"
 #include "program/start/journal_pins.hpp"

@@ -19,11 +19,11 @@ constexpr const char* place = "memory of the weights";
 
 tl::unexpected<error> refused_by_system(const char* what) {
   return fail(error_code::process_failed, place, std::string(what) + ": " + std::generic_category().message(errno),
-              "Free memory, or cut the model into more stages");
+              "free memory, or cut the model into more stages");
 }
 
 tl::unexpected<error> state_is_lost(std::string cause) {
-  return fail(error_code::training_state_lost, place, std::move(cause), "Resume from the last checkpoint");
+  return fail(error_code::training_state_lost, place, std::move(cause), "resume from the last checkpoint");
 }
 
 bool begins_with_page(std::span<const std::byte> bytes) {
@@ -79,7 +79,7 @@ expected<parameter_memory> parameter_memory::fresh(parameter_layout layout, std:
   } else if (given.size() < needed) {
     return fail(error_code::process_failed, place,
                 std::to_string(given.size()) + " bytes, expected " + std::to_string(needed),
-                "Give as much memory as the layout needs");
+                "give as much memory as the layout needs");
   } else {
     // a state that is there may be adopted no more from here on
     ::new (given.data()) header{};

@@ -119,7 +119,7 @@ std::optional<error> trained_parameters::not_finite(std::optional<std::size_t> i
   const auto message = [&](const std::string& where, std::size_t parameter) {
     return error{error_code::gradient_not_finite, where + ", parameter " + layout().parameters()[parameter].name,
                  "the sum of the gradients has infinity or NaN",
-                 "Lower the learning rate, or look for values in the data that are not finite"};
+                 "lower the learning rate, or look for values in the data that are not finite"};
   };
   if (tree_.not_finite()) return message(to_string(tree_.not_finite()->id), tree_.not_finite()->parameter);
   if (in_finish) return message("call " + std::to_string(call) + ", sum over the replicas", *in_finish);
@@ -136,7 +136,7 @@ expected<void> trained_parameters::apply(const step_decision& decision) {
   if (memory_.finished() != decision.call) {
     return fail(error_code::training_state_lost, "call " + std::to_string(decision.call),
                 "its gradient is not here, so that its decision cannot be carried out",
-                "Resume from the last checkpoint");
+                "resume from the last checkpoint");
   }
   TROUPE_TRY(memory_.unprotect(parameter_memory::area::other_half));
   if (decision.is_applied) {

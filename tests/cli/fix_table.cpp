@@ -32,7 +32,8 @@ std::vector<fix_outside> fixes_outside() {
   const std::string in_code = "a topology is written in C++: tests/program/topology_fixes_test.cpp follows it";
   const std::string of_run = "what went wrong is outside of the program: a stage, a worker, memory, a disk or a signal";
   const std::string of_wire = "the other end of a connection sent it, which no flag changes";
-  const std::string of_training = "only a training_engine in C++ gives it: tests/program/trained_pipeline_test.cpp";
+  const std::string of_training =
+      "it takes damaged memory, or a step in C++: tests/program/trained_fixes_test.cpp follows it";
   return {
       {"E0217", "the advice is about the export in Python; tests/runtime/exported has such files"},
       {"E0214", "the advice is to use another file: there is no model that should be read in spite of it"},

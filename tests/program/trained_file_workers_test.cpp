@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/program/state_memory.hpp"
 #include "tests/program/trained_runs.hpp"
 #include "tests/support/formula_tensors.hpp"
 #include "tests/support/paths.hpp"
@@ -81,6 +82,37 @@ const case_of_faults file_cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(faults, trained_file_in_workers, ::testing::ValuesIn(file_cases),
                          [](const auto& each) { return std::string(each.param.name); });
+
+TEST(trained_file_whose_weights_are_lost, goes_on_from_the_last_checkpoint_in_a_new_engine) {
+  const auto model = (data_dir() / "mnist/lenet.pt").string();
+  ::setenv(model_variable, model.c_str(), 1);
+  ::setenv(replicas_variable, "1", 1);
+  const auto dir = fs::temp_directory_path() / ("test-lost-weights-" + std::to_string(::getpid()));
+  trained_outcome wanted;
+  {
+    const auto undisturbed = get(make_file_engine(model, false, 1));
+    undisturbed->set_dataiterator(pictures(1, 28));
+    wanted = train(*undisturbed, 2);
+  }
+  {
+    const auto lost = get(make_file_engine(model, true, 1, fault_plan{}.add("kill:stage=stage.1,at=mb2")));
+    ASSERT_TRUE(lost->save_checkpoint(dir, "last"));
+    constexpr std::int64_t hash_of_layout = 8;
+    for (const fs::path& each : state_memories()) flip_bit(each, hash_of_layout);
+    lost->set_dataiterator(pictures(1, 28));
+    const auto done = lost->train_batch();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, error_code::training_state_lost) << to_string(done.error());
+    EXPECT_THAT(done.error().fix, ::testing::HasSubstr("resume from the last checkpoint"));
+  }
+  const auto again = get(make_file_engine(model, true, 1));
+  const auto loaded = again->load_checkpoint(dir);
+  ASSERT_TRUE(loaded) << to_string(loaded.error());
+  again->set_dataiterator(pictures(1, 28));
+  expect_equal(train(*again, 2), wanted);
+  fs::remove_all(dir);
+  ::unsetenv(model_variable);
+}
 
 }  // namespace
 }  // namespace troupe::testing

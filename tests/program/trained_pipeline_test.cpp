@@ -229,7 +229,8 @@ TEST_F(trained_checkpoints, of_another_model_leave_the_engine_as_it_was) {
   const run_outcome before = steps_of(*engine, 1);
   const auto loaded = engine->load_checkpoint(dir_, "wide");
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(to_string(loaded.error()), HasSubstr("of other sizes: layer 0 (Linear): 0.weight has [9, 6] and not [12, 6]"));
+  EXPECT_THAT(to_string(loaded.error()),
+              HasSubstr("of other sizes: layer 0 (Linear): 0.weight has [9, 6] and not [12, 6]"));
   EXPECT_THAT(to_string(engine->load_checkpoint(dir_, "none").error()), HasSubstr("E0201"));
   const run_outcome after = steps_of(*engine, 1);
   EXPECT_EQ(engine->global_steps(), 2u);

@@ -12,8 +12,8 @@
 
 namespace troupe {
 
-/// What is trained of a pipeline: the plain graph of a model from a file, bound to the inputs that get data; null for
-/// layers of code, which each stage builds anew.
+/// The part of a pipeline's model that training needs: the plain graph of a model from a file, bound to the inputs that
+/// get data; null for layers of code, which each stage builds anew.
 layered_graph_ptr trained_graph_of(const cut_pipeline& pipeline, const layered_model& model);
 
 /// The layers [begin, end) of a pipeline that is trained. Errors: make_layer_part(), make_graph_training_part().

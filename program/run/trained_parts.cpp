@@ -1,4 +1,4 @@
-#include "program/models/trained_parts.hpp"
+#include "program/run/trained_parts.hpp"
 
 #include "program/models/layered_model.hpp"
 #include "runtime/training/evaluation_mode.hpp"
