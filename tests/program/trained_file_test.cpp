@@ -161,6 +161,43 @@ TEST_F(trained_file_checkpoints, give_what_the_options_ask_for) {
                          get(without_moments->module_state_dict()).front().tensor));
 }
 
+TEST_F(trained_file_checkpoints, that_lack_a_layer_leave_it_as_it_is_where_that_is_asked_for) {
+  const auto first = saved(2);
+  const state_dict weights = get(first->module_state_dict());
+  const auto file = dir_ / "tag/layer_13-model_states.pt";
+  ASSERT_TRUE(fs::exists(file));
+  const state_dict removed = get(load_weights(file));
+  ASSERT_FALSE(removed.empty());
+  fs::remove(file);
+  const auto engine = get(training_engine::create(lenet(), options(2)));
+  engine->set_dataiterator(digits(7));
+  const trained_outcome own = train(*engine, 1);
+  const auto refused = engine->load_checkpoint(dir_, {}, {.module_only = true});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::weights_do_not_fit) << to_string(refused.error());
+  const auto loaded = engine->load_checkpoint(dir_, {}, {.strict = false, .module_only = true});
+  ASSERT_TRUE(loaded) << to_string(loaded.error());
+  const state_dict now = get(engine->module_state_dict());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const bool is_kept = at::equal(now[i].tensor, own.weights[i].tensor);
+    EXPECT_NE(is_kept, at::equal(now[i].tensor, weights[i].tensor)) << now[i].name;
+    kept += is_kept ? 1 : 0;
+  }
+  EXPECT_EQ(kept, removed.size());
+}
+
+TEST_F(trained_file_checkpoints, are_safetensors_where_they_are_wanted) {
+  const auto trained = saved(1);
+  const state_dict weights = get(trained->module_state_dict());
+  const auto file = dir_ / "weights.safetensors";
+  ASSERT_TRUE(save_weights(file, weights));
+  expect_equal(get(load_weights(file)), weights);
+  const auto engine =
+      get(training_engine::create(model_with_weights{.model = lenet(), .weights = file.string()}, options(2)));
+  expect_equal(get(engine->module_state_dict()), weights);
+}
+
 TEST_F(trained_file_checkpoints, of_another_seed_or_of_no_training_are_refused) {
   static_cast<void>(saved(1));
   training_engine_options other = options(1);

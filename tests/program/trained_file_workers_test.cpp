@@ -74,6 +74,13 @@ TEST_P(trained_file_in_workers, has_the_bits_of_threads) {
   ::unsetenv(model_variable);
 }
 
+data_iterator samples_of_mlp() {
+  return [next = 0]() mutable -> std::optional<batch> {
+    const std::string name = "workers" + std::to_string(next++);
+    return batch{formula_uniform(name + ".x", {3, 12}), formula_below(name + ".y", {3}, 5)};
+  };
+}
+
 const case_of_faults file_cases[] = {
     {"undisturbed", 1, {}},
     {"first_stage_dies", 1, {"kill:stage=stage.0,at=mb2"}},
@@ -82,6 +89,37 @@ const case_of_faults file_cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(faults, trained_file_in_workers, ::testing::ValuesIn(file_cases),
                          [](const auto& each) { return std::string(each.param.name); });
+
+/// What training leaves alone comes from the checkpoint, too, also to workers.
+TEST(trained_file_with_frozen_statistics, takes_those_of_a_checkpoint) {
+  const auto model = (source_dir() / "tests/program/recorded_training/mlp.pt2").string();
+  ::setenv(model_variable, model.c_str(), 1);
+  ::setenv(replicas_variable, "1", 1);
+  const auto dir = fs::temp_directory_path() / ("test-frozen-statistics-" + std::to_string(::getpid()));
+  {
+    const auto other = get(pipeline_engine::create(model));
+    state_dict weights = get(other->module_state_dict());
+    for (named_tensor& each : weights) {
+      if (each.name.ends_with("running_mean")) each.tensor = each.tensor + 0.25;
+    }
+    ASSERT_TRUE(other->load_module_state_dict(weights));
+    ASSERT_TRUE(other->save_checkpoint(dir, "other"));
+  }
+  std::vector<trained_outcome> made;
+  for (const bool in_workers : {false, true}) {
+    const auto plan = in_workers ? fault_plan{}.add("kill:stage=stage.0,at=mb2") : fault_plan{};
+    const auto engine = get(make_file_engine(model, in_workers, 1, plan));
+    ASSERT_TRUE(engine->load_checkpoint(dir, {}, {.module_only = true}));
+    engine->set_dataiterator(samples_of_mlp());
+    made.push_back(train(*engine, 2));
+  }
+  expect_equal(made[1], made[0]);
+  const auto plain = get(make_file_engine(model, false, 1));
+  plain->set_dataiterator(samples_of_mlp());
+  EXPECT_NE(train(*plain, 1).losses.front(), made[0].losses.front());
+  fs::remove_all(dir);
+  ::unsetenv(model_variable);
+}
 
 TEST(trained_file_whose_weights_are_lost, goes_on_from_the_last_checkpoint_in_a_new_engine) {
   const auto model = (data_dir() / "mnist/lenet.pt").string();
