@@ -56,7 +56,7 @@ constexpr double real_max = 1e9;
 using train_reader = expected<void> (*)(const std::string& text, train_options& into);
 
 struct train_flag {
-  std::string_view name;  ///< with underscores
+  std::string_view flag;
   std::string_view value_name;
   std::string_view help;
   train_reader read;
@@ -112,70 +112,68 @@ using text = const std::string&;
 using o = train_options;
 
 constexpr std::array train_flag_table = {
-    train_flag{"loss", "NAME:OPTIONS",
+    train_flag{"--loss", "NAME:OPTIONS",
                "cross_entropy, nll, mse, l1 or bce_with_logits, as in "
                "cross_entropy:label_smoothing=0.1 [cross_entropy]",
                [](text t, o& into) { return put(expected<std::string>(t), into.loss); }},
-    train_flag{"num_micro_batches", "M", "Micro-batches of a step, over all replicas [1]",
+    train_flag{"--num-micro-batches", "M", "Micro-batches of a step, over all replicas [1]",
                [](text t, o& into) {
                  return put(read_count("num_micro_batches", t, limits::step_micro_batches_max), into.num_micro_batches);
                }},
-    train_flag{"steps", "N", "Train for so many steps",
+    train_flag{"--steps", "N", "Train for so many steps",
                [](text t, o& into) { return put(read_count("steps", t, count_max), into.steps); }},
-    train_flag{"epochs", "N", "Train for so many passes over the data",
+    train_flag{"--epochs", "N", "Train for so many passes over the data",
                [](text t, o& into) { return put(read_count("epochs", t, count_max), into.epochs); }},
-    train_flag{"order", "ORDER", "Order of the samples in each epoch: shuffled or sequential [shuffled]", &read_order},
-    train_flag{"seed", "N", "Seed of all draws: order, initial weights, dropout [0]",
+    train_flag{"--order", "ORDER", "Order of the samples in each epoch: shuffled or sequential [shuffled]",
+               &read_order},
+    train_flag{"--seed", "N", "Seed of all draws: order, initial weights, dropout [0]",
                [](text t, o& into) { return put(read_number("seed", t, limits::seed_max), into.seed); }},
-    train_flag{"optimizer", "NAME", "sgd, adam or adamw [sgd]", &read_optimizer},
-    train_flag{"lr", "RATE", "Learning rate [0.01]",
+    train_flag{"--optimizer", "NAME", "sgd, adam or adamw [sgd]", &read_optimizer},
+    train_flag{"--lr", "RATE", "Learning rate [0.01]",
                [](text t, o& into) { return put(read_real("lr", t, 1e-300, real_max), into.lr); }},
-    train_flag{"schedule", "NAME:OPTIONS", "Learning rate over the steps, as in cosine:total=1000:warmup=50 [constant]",
+    train_flag{"--schedule", "NAME:OPTIONS",
+               "Learning rate over the steps, as in cosine:total=1000:warmup=50 [constant]",
                [](text t, o& into) { return put(expected<std::string>(t), into.schedule); }},
-    train_flag{"momentum", "F", "Of sgd [0]",
+    train_flag{"--momentum", "F", "Of sgd [0]",
                [](text t, o& into) { return put(read_real("momentum", t, 0, real_max), into.optimizer.momentum); }},
-    train_flag{"dampening", "F", "Of sgd [0]",
+    train_flag{"--dampening", "F", "Of sgd [0]",
                [](text t, o& into) { return put(read_real("dampening", t, 0, real_max), into.optimizer.dampening); }},
-    train_flag{"nesterov", "", "Nesterov's momentum, of sgd",
+    train_flag{"--nesterov", "", "Nesterov's momentum, of sgd",
                [](text, o& into) { return put(expected<bool>(true), into.optimizer.nesterov); }},
     train_flag{
-        "weight_decay", "F", "Of all optimizers [0]",
+        "--weight-decay", "F", "Of all optimizers [0]",
         [](text t, o& into) { return put(read_real("weight_decay", t, 0, real_max), into.optimizer.weight_decay); }},
-    train_flag{"betas", "B1,B2", "Of adam and adamw [0.9,0.999]", &read_betas},
-    train_flag{"eps", "F", "Of adam and adamw [1e-8]",
+    train_flag{"--betas", "B1,B2", "Of adam and adamw [0.9,0.999]", &read_betas},
+    train_flag{"--eps", "F", "Of adam and adamw [1e-8]",
                [](text t, o& into) { return put(read_real("eps", t, 0, real_max), into.optimizer.eps); }},
-    train_flag{"amsgrad", "", "AMSGrad, of adam and adamw",
+    train_flag{"--amsgrad", "", "AMSGrad, of adam and adamw",
                [](text, o& into) { return put(expected<bool>(true), into.optimizer.amsgrad); }},
-    train_flag{"clip_norm", "F", "Scale the gradient down to this norm where it is greater",
+    train_flag{"--clip-norm", "F", "Scale the gradient down to this norm where it is greater",
                [](text t, o& into) {
                  return read_real("clip_norm", t, 1e-300, real_max).map([&](double norm) { into.clip_norm = norm; });
                }},
-    train_flag{"recompute_interval", "N",
+    train_flag{"--recompute-interval", "N",
                "Layers of a segment whose activations are computed again in the backward pass",
                [](text t, o& into) {
                  return put(read_count("recompute_interval", t, limits::layers_max), into.recompute_interval);
                }},
-    train_flag{"eval_data", "KIND:PATH", "Evaluate these data, too, with the metrics, between steps",
+    train_flag{"--protect", "FROM", "What a lost host's state comes from: memory, shadow or checkpoint:K [memory]",
+               [](text t, o& into) { return put(expected<std::string>(t), into.protect); }},
+    train_flag{"--eval-data", "KIND:PATH", "Evaluate these data, too, with the metrics, between steps",
                [](text t, o& into) { return put(expected<std::string>(t), into.eval_data); }},
-    train_flag{"eval_every", "N", "Steps between evaluations [an epoch]",
+    train_flag{"--eval-every", "N", "Steps between evaluations [an epoch]",
                [](text t, o& into) { return put(read_count("eval_every", t, count_max), into.eval_every); }},
-    train_flag{"patience", "N", "End after so many evaluations in which the first metric was no better",
+    train_flag{"--patience", "N", "End after so many evaluations in which the first metric was no better",
                [](text t, o& into) { return put(read_count("patience", t, count_max), into.patience); }},
-    train_flag{"save", "DIR", "Folder for checkpoints",
+    train_flag{"--save", "DIR", "Folder for checkpoints",
                [](text t, o& into) { return put(expected<std::string>(t), into.save); }},
-    train_flag{"save_every", "N", "Steps between checkpoints [an epoch]",
+    train_flag{"--save-every", "N", "Steps between checkpoints [an epoch]",
                [](text t, o& into) { return put(read_count("save_every", t, count_max), into.save_every); }},
-    train_flag{"resume", "", "Go on from the newest checkpoint in --save, if there is one",
+    train_flag{"--resume", "", "Go on from the newest checkpoint in --save, if there is one",
                [](text, o& into) { return put(expected<bool>(true), into.resume); }},
-    train_flag{"save_weights", "FILE", "Write the weights at the end to this safetensors file",
+    train_flag{"--save-weights", "FILE", "Write the weights at the end to this safetensors file",
                [](text t, o& into) { return put(expected<std::string>(t), into.save_weights); }},
 };
-
-std::string flag_of(std::string_view name) {
-  std::string made = "--";
-  for (const char c : name) made += c == '_' ? '-' : c;
-  return made;
-}
 
 train_options shared_of(const eval_options& from) {
   train_options made;
@@ -206,11 +204,11 @@ train_options shared_of(const eval_options& from) {
 
 train_flags::train_flags(parser& into) : parser_(into), shared_(into, taken) {
   for (const train_flag& each : train_flag_table) {
-    std::string& text = texts_[each.name];
+    std::string& text = texts_[each.flag];
     if (each.value_name.empty()) {
-      into.add_toggle(flag_of(each.name), text, std::string(each.help));
+      into.add_toggle(std::string(each.flag), text, std::string(each.help));
     } else {
-      into.add_text(flag_of(each.name), text, std::string(each.help), std::string(each.value_name));
+      into.add_text(std::string(each.flag), text, std::string(each.help), std::string(each.value_name));
     }
   }
 }
@@ -219,10 +217,10 @@ expected<train_options> train_flags::read() const {
   auto resolved = TROUPE_TRY(shared_.resolve());
   train_options made = shared_of(resolved.options);
   for (const train_flag& each : train_flag_table) {
-    if (parser_.is_given(flag_of(each.name))) TROUPE_TRY(each.read(texts_.at(each.name), made));
+    if (parser_.is_given(std::string(each.flag))) TROUPE_TRY(each.read(texts_.at(each.flag), made));
   }
   if (const auto found = find_contradiction(made.run)) {
-    return fail(error_code::flags_contradict, flag_of(found->option), found->cause, found->flag_fix);
+    return fail(error_code::flags_contradict, flag_name(*find_option(found->option)), found->cause, found->flag_fix);
   }
   return made;
 }

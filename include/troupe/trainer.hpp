@@ -63,6 +63,8 @@ struct train_options {
   std::string schedule = "constant";
   std::optional<double> clip_norm = std::nullopt;
   std::uint32_t recompute_interval = 0;
+  /// As protection_of() takes it.
+  std::string protect = "memory";
 
   /// Evaluated with `metrics` between steps; empty: nothing is.
   std::string eval_data = {};

@@ -134,6 +134,7 @@ expected<training_engine_options> engine_options_of(const train_options& options
   auto loss = objects.loss;
   if (!loss) loss = TROUPE_TRY(training_loss_of(options.loss));
   made.training.loss = std::move(loss);
+  made.training.protect = TROUPE_TRY(protection_of(options.protect));
   made.training.learning_rate = TROUPE_TRY(learning_rate_of(options.lr, options.schedule));
   pipeline_engine_options& pipeline = made.pipeline;
   pipeline.run = options.run;

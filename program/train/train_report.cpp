@@ -77,6 +77,7 @@ json config_json(const train_options& o) {
                {"schedule", o.schedule},
                {"clip_norm", optional_json(o.clip_norm)},
                {"recompute_interval", o.recompute_interval},
+               {"protect", o.protect},
                {"eval_data", o.eval_data},
                {"eval_every", optional_json(o.eval_every)},
                {"metrics", o.metrics},

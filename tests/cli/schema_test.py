@@ -283,6 +283,23 @@ def check_comparisons(schema, program):
     assert schema.refuses({**result, "models": result["models"][:1]}) and schema.refuses({**result, "samples": -1})
 
 
+def check_trainings(schema, program):
+    """Of both kinds of optimizers, with a kill, and one that is resumed."""
+    train = [*LENET, "--loss", "nll", "--micro-batch", "50", "--lr", "1e-4"]
+    save = ["--save", "{scratch}/trained"]
+    evaluate = ["--eval-data", LENET[3], "--metrics", "accuracy", "--patience", "3"]
+    kill = ["--stages", "2", "--processes", "--fault", "kill:stage=stage.1,at=mb0"]
+    results = [program.json("train", [*train, "--steps", "2", *evaluate, *save, "--clip-norm", "1"]),
+               program.json("train", [*train, "--steps", "3", *save, "--resume"]),
+               program.json("train", [*train, "--epochs", "1", "--optimizer", "adam", *kill])]
+    for result in results:
+        schema.expect("a training", result)
+    optional = ("warnings", "partial", "errors", "note")
+    unseen = [each for each in schema.unseen(set().union(*map(paths_of, results))) if not any(name in each for name in optional)]
+    assert not [each for each in unseen if not each.startswith("#/$defs/error")], f"in no training: {unseen}"
+    assert schema.refuses({**results[0], "steps": -1}) and schema.refuses({**results[0], "partial": True})
+
+
 def toml_blocks(page):
     return re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.M | re.S)
 
@@ -331,6 +348,7 @@ def main():
         check_results(Schema(schemas, "result"), program)
         check_watches(Schema(schemas, "watch"), program)
         check_comparisons(Schema(schemas, "compare"), program)
+        check_trainings(Schema(schemas, "train"), program)
 
 
 if __name__ == "__main__":

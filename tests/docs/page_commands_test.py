@@ -37,7 +37,7 @@ VARYING = [
     (r"█+", "█"),
     (r"^.*\bKilled\b.*$", "Killed"),
 ]
-PROGRESS = re.compile(r"^( +\| )?\d+/\d+ samples ")
+PROGRESS = re.compile(r"^( +\| )?\d+/\d+ (samples|steps) ")
 LOG = re.compile(r"^( +\| )?(warning: |\[)")
 
 
