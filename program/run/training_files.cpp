@@ -106,11 +106,13 @@ expected<optimizer_file> read_optimizer(const std::filesystem::path& folder) {
       made.moments.push_back(std::move(each));
       continue;
     }
-    if (each.tensor.scalar_type() != at::kLong || each.tensor.numel() != 1) {
-      return fail(error_code::model_unreadable, file.string(), "its \"" + each.name + "\" is no whole number",
+    const bool is_whole = each.tensor.scalar_type() == at::kLong && each.tensor.numel() == 1;
+    const std::int64_t number = is_whole ? each.tensor.item<std::int64_t>() : 0;
+    if (!is_whole || (number < 0 && each.name != seed_key)) {
+      return fail(error_code::model_unreadable, file.string(), "its \"" + each.name + "\" is no number of steps",
                   "load another checkpoint");
     }
-    made.numbers[each.name] = static_cast<std::uint64_t>(each.tensor.item<std::int64_t>());
+    made.numbers[each.name] = static_cast<std::uint64_t>(number);
   }
   if (made.numbers.contains(step_key)) return made;
   return fail(error_code::model_unreadable, file.string(), "it has no number of steps", "load another checkpoint");
@@ -123,6 +125,28 @@ expected<void> check_seed(const optimizer_file& file, std::uint64_t seed, const 
               "the draws of " + where + " have the seed " + std::to_string(saved) + ", and those of this training " +
                   std::to_string(seed),
               "give the training the seed " + std::to_string(saved) + ", or load the weights alone, with module_only");
+}
+
+/// `into`: all moments that the training has. E0218 where the file has others, as of another optimizer.
+expected<void> take_moments(state_dict moments, bool strict, const std::string& where, state_dict& into) {
+  std::map<std::string, at::Tensor> given;
+  for (named_tensor& each : moments) given.emplace(each.name, std::move(each.tensor));
+  const auto refuse = [&](const std::string& name, const char* what) {
+    return fail(error_code::weights_do_not_fit, where, "the moment \"" + name + "\" is " + what,
+                "train with the optimizer that the checkpoint is of, or load it without optimizer_states");
+  };
+  for (named_tensor& each : into) {
+    const auto found = given.find(each.name);
+    if (found == given.end()) {
+      if (strict) return refuse(each.name, "missing");
+      continue;
+    }
+    if (found->second.sizes() != each.tensor.sizes()) return refuse(each.name, "of another size");
+    each.tensor = std::move(found->second);
+    given.erase(found);
+  }
+  if (strict && !given.empty()) return refuse(given.begin()->first, "unexpected");
+  return {};
 }
 
 }  // namespace
@@ -149,7 +173,7 @@ expected<void> read_training_files(const tag_folder& from, const trained_pipelin
   TROUPE_TRY(check_seed(file, seed, from.folder.string()));
   const std::uint64_t step = file.number(step_key, 0);
   if (how.optimizer_states) {
-    into.moments = std::move(file.moments);
+    TROUPE_TRY(take_moments(std::move(file.moments), how.strict, from.folder.string(), into.moments));
     into.step = step;
   }
   if (how.schedule_states) into.counts.schedule_step = file.number(schedule_key, step);

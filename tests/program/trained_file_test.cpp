@@ -198,6 +198,51 @@ TEST_F(trained_file_checkpoints, are_safetensors_where_they_are_wanted) {
   expect_equal(get(engine->module_state_dict()), weights);
 }
 
+TEST_F(trained_file_checkpoints, of_another_optimizer_are_refused) {
+  training_engine_options sgd = options(1);
+  sgd.training.optimizer = {.kind = optimizer_kind::sgd};
+  const auto plain = get(training_engine::create(lenet(), sgd));
+  plain->set_dataiterator(digits());
+  const trained_outcome made = train(*plain, 1);
+  ASSERT_TRUE(plain->save_checkpoint(dir_, "sgd"));
+  const auto engine = get(training_engine::create(lenet(), options(1)));
+  const auto refused = engine->load_checkpoint(dir_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::weights_do_not_fit);
+  EXPECT_THAT(refused.error().cause, HasSubstr(".exp_avg\" is missing"));
+  EXPECT_THAT(refused.error().fix, HasSubstr("or load it without optimizer_states"));
+  EXPECT_EQ(engine->global_steps(), 0u);
+  ASSERT_TRUE(engine->load_checkpoint(dir_, {}, {.optimizer_states = false}));
+  expect_equal(get(engine->module_state_dict()), made.weights);
+  EXPECT_EQ(engine->global_steps(), 1u);
+  static_cast<void>(saved(1, 1, 1));
+  EXPECT_THAT(plain->load_checkpoint(dir_).error().cause, HasSubstr("is unexpected"));
+}
+
+TEST_F(trained_file_checkpoints, with_numbers_that_are_none_are_refused) {
+  const auto engine = saved(1, 1, 1);
+  const auto file = dir_ / "tag/optimizer.safetensors";
+  const state_dict good = get(load_weights(file));
+  fs::remove(dir_ / "tag/SHA256SUMS");
+  const std::vector<std::pair<std::string, at::Tensor>> bad = {{"step", at::full({}, -1, at::kLong)},
+                                                               {"global_steps", at::full({}, 1.5, at::kFloat)},
+                                                               {"samples", at::zeros({2}, at::kLong)},
+                                                               {"step", at::zeros({0}, at::kLong)},
+                                                               {"schedule_step", at::full({}, -5, at::kLong)}};
+  for (const auto& [name, value] : bad) {
+    state_dict damaged = good;
+    for (named_tensor& each : damaged) {
+      if (each.name == name) each.tensor = value;
+    }
+    fs::remove(file);
+    ASSERT_TRUE(save_weights(file, damaged));
+    const auto refused = engine->load_checkpoint(dir_);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code, error_code::model_unreadable);
+    EXPECT_THAT(refused.error().cause, HasSubstr("its \"" + name + "\" is no number of steps"));
+  }
+}
+
 TEST_F(trained_file_checkpoints, of_another_seed_or_of_no_training_are_refused) {
   static_cast<void>(saved(1));
   training_engine_options other = options(1);
