@@ -213,12 +213,26 @@ train_flags::train_flags(parser& into) : parser_(into), shared_(into, taken) {
   }
 }
 
+expected<void> train_flags::check_optimizer(optimizer_kind kind) const {
+  constexpr std::array of_sgd = {"--momentum", "--dampening", "--nesterov"};
+  constexpr std::array of_adam = {"--betas", "--eps", "--amsgrad"};
+  const bool is_sgd = kind == optimizer_kind::sgd;
+  for (const char* flag : is_sgd ? of_adam : of_sgd) {
+    if (!parser_.is_given(flag)) continue;
+    return fail(
+        error_code::flags_contradict, flag, is_sgd ? "sgd has no such option" : "adam and adamw have no such option",
+        is_sgd ? "leave it out, or train with --optimizer adamw" : "leave it out, or train with --optimizer sgd");
+  }
+  return {};
+}
+
 expected<train_options> train_flags::read() const {
   auto resolved = TROUPE_TRY(shared_.resolve());
   train_options made = shared_of(resolved.options);
   for (const train_flag& each : train_flag_table) {
     if (parser_.is_given(std::string(each.flag))) TROUPE_TRY(each.read(texts_.at(each.flag), made));
   }
+  TROUPE_TRY(check_optimizer(made.optimizer.kind));
   if (const auto found = find_contradiction(made.run)) {
     return fail(error_code::flags_contradict, flag_name(*find_option(found->option)), found->cause, found->flag_fix);
   }

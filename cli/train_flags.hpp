@@ -19,10 +19,13 @@ class train_flags {
   train_flags(const train_flags&) = delete;
   train_flags& operator=(const train_flags&) = delete;
 
-  /// After parse(). Errors: those of option_flags::resolve(); E0102, E0103 for a value.
+  /// After parse(). Errors: those of option_flags::resolve(); E0102, E0103 for a value; E0104 for a flag of another
+  /// optimizer.
   [[nodiscard]] expected<train_options> read() const;
 
  private:
+  [[nodiscard]] expected<void> check_optimizer(optimizer_kind kind) const;
+
   parser& parser_;
   option_flags shared_;
   /// By flag.
