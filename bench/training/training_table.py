@@ -18,6 +18,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
@@ -26,6 +27,7 @@ parser.add_argument("--model", action="append")
 parser.add_argument("--micro-batches", action="append", type=int)
 parser.add_argument("--rounds", type=int, default=9)
 parser.add_argument("--seconds", type=float, default=0.7)
+parser.add_argument("--pause", type=float, default=0, help="seconds between measurements, for what else the machine has to do")
 parser.add_argument("--without", action="append", default=[])
 asked = parser.parse_args()
 os.environ["TORCH_EXTENSIONS_DIR"] = os.path.join(asked.folder, "extensions")
@@ -103,6 +105,7 @@ def measure(model, count, log):
     for turn in range(asked.rounds):
         for place in range(len(names)):
             name = names[(turn + place) % len(names)]
+            time.sleep(asked.pause)
             made = contestants[name].steps(repeats)
             if turn == 0:
                 continue
