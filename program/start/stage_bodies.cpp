@@ -109,11 +109,11 @@ training_loss loss_of(const training_loss_options& asked, const sink_options& si
 
 }  // namespace
 
-expected<engine_body> stage_bodies::make_for_engine(stage_address at,
-                                                    const std::shared_ptr<shared_memory>& state) const {
+expected<engine_body> stage_bodies::make_for_engine(stage_address at, const std::shared_ptr<shared_memory>& state,
+                                                    bool protects) const {
   const cut_node* part = run_.part_at(at.stage);
   if (!run_.plan.trains || part == nullptr) return make(at);
-  return make_trained(*part, at, state);
+  return make_trained(*part, at, state, protects);
 }
 
 expected<std::unique_ptr<trained_part>> stage_bodies::make_trained(const cut_node& part) const {
@@ -134,7 +134,8 @@ expected<std::vector<std::string>> stage_bodies::check_trained(const cut_node& p
 }
 
 expected<std::shared_ptr<training_body>> stage_bodies::make_trained(const cut_node& part, stage_address at,
-                                                                    const std::shared_ptr<shared_memory>& state) const {
+                                                                    const std::shared_ptr<shared_memory>& state,
+                                                                    bool protects) const {
   const cut_pipeline& pipeline = run_.parts().pipelines.at(part.pipeline);
   const training_options& training = *pipeline.options.training;
   auto made = TROUPE_TRY(make_trained(part));
@@ -151,6 +152,7 @@ expected<std::shared_ptr<training_body>> stage_bodies::make_trained(const cut_no
   auto mapped = std::make_shared<memory_mapping>(TROUPE_TRY(state->map(0, layout.bytes())));
   options.memory = mapped->bytes();
   options.is_adopted = trained_parameters::holds_state(options.memory);
+  options.is_protected = protects;
   std::shared_ptr<training_body> body = TROUPE_TRY(make_training_body(std::move(made), options));
   struct kept {
     std::shared_ptr<memory_mapping> memory;

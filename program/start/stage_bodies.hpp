@@ -30,18 +30,20 @@ class stage_bodies {
   /// device that this machine lacks; E0104 for graphs on the CPU.
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make(stage_address at) const;
   /// What the engine of the replica computes: make(), or a body that trains. `state`: memory for its weights that other
-  /// processes have, too, in which a body before may have left them; null: of its own. E0614, E0620; those of
-  /// check_trained().
+  /// processes have, too, in which a body before may have left them; null: of its own. `protects`: it is read-only
+  /// while layers compute. E0614, E0620; those of check_trained().
   [[nodiscard]] expected<engine_body> make_for_engine(stage_address at,
-                                                      const std::shared_ptr<shared_memory>& state = nullptr) const;
+                                                      const std::shared_ptr<shared_memory>& state = nullptr,
+                                                      bool protects = true) const;
   /// Whether the part of a pipeline from a file can be trained, if it is to be; with what the user should know, which
   /// the first part tells. E0504, E0217.
   [[nodiscard]] expected<std::vector<std::string>> check_trained(const cut_node& part) const;
 
  private:
   [[nodiscard]] expected<std::unique_ptr<trained_part>> make_trained(const cut_node& part) const;
-  [[nodiscard]] expected<std::shared_ptr<training_body>> make_trained(
-      const cut_node& part, stage_address at, const std::shared_ptr<shared_memory>& state) const;
+  [[nodiscard]] expected<std::shared_ptr<training_body>> make_trained(const cut_node& part, stage_address at,
+                                                                      const std::shared_ptr<shared_memory>& state,
+                                                                      bool protects) const;
   [[nodiscard]] expected<void> check_no_graphs(stage_index node) const;
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_on(c10::Device device, stage_address at) const;
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_function(const stage_node& stage, stage_address at,

@@ -195,8 +195,10 @@ class starter {
     const auto state = states_.find(at);
     if (state == states_.end()) return bodies_.make_for_engine(at);
     auto descriptor = TROUPE_TRY(state->second.copy());
+    // All stages end with this process, so nothing would go on; and a change of protection delays all its threads.
+    constexpr bool protects = false;
     return bodies_.make_for_engine(
-        at, std::make_shared<shared_memory>(TROUPE_TRY(shared_memory::adopt(std::move(descriptor), 1))));
+        at, std::make_shared<shared_memory>(TROUPE_TRY(shared_memory::adopt(std::move(descriptor), 1))), protects);
   }
 
   void tell() const {

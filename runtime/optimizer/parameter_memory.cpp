@@ -48,8 +48,11 @@ struct parameter_memory::header {
   std::array<record, 2> halves;
 };
 
-parameter_memory::parameter_memory(parameter_layout layout, std::span<std::byte> bytes, bool is_own)
-    : layout_(std::move(layout)), bytes_(bytes), is_own_(is_own), is_protected_(!is_own && begins_with_page(bytes)) {
+parameter_memory::parameter_memory(parameter_layout layout, std::span<std::byte> bytes, bool is_own, bool protects)
+    : layout_(std::move(layout)),
+      bytes_(bytes),
+      is_own_(is_own),
+      is_protected_(protects && !is_own && begins_with_page(bytes)) {
   static_assert(sizeof(header) <= parameter_layout::page);
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "another process may die within a store");
 }
@@ -69,7 +72,7 @@ parameter_memory::~parameter_memory() {
   }
 }
 
-expected<parameter_memory> parameter_memory::fresh(parameter_layout layout, std::span<std::byte> given) {
+expected<parameter_memory> parameter_memory::fresh(parameter_layout layout, std::span<std::byte> given, bool protects) {
   const std::uint64_t needed = layout.bytes();
   const bool is_own = given.empty();
   if (is_own) {
@@ -91,7 +94,7 @@ expected<parameter_memory> parameter_memory::fresh(parameter_layout layout, std:
   auto* const head = ::new (given.data()) header{};
   head->layout = layout.hash();
   head->bytes = needed;
-  return parameter_memory(std::move(layout), given.first(needed), is_own);
+  return parameter_memory(std::move(layout), given.first(needed), is_own, protects);
 }
 
 bool parameter_memory::holds_state(std::span<const std::byte> given) noexcept {
@@ -99,7 +102,7 @@ bool parameter_memory::holds_state(std::span<const std::byte> given) noexcept {
   return reinterpret_cast<const header*>(given.data())->magic.load(std::memory_order_acquire) == magic_word;
 }
 
-expected<parameter_memory> parameter_memory::adopt(parameter_layout layout, std::span<std::byte> given) {
+expected<parameter_memory> parameter_memory::adopt(parameter_layout layout, std::span<std::byte> given, bool protects) {
   const std::uint64_t needed = layout.bytes();
   if (given.size() < needed) {
     return state_is_lost(std::to_string(given.size()) + " bytes, expected " + std::to_string(needed));
@@ -110,7 +113,7 @@ expected<parameter_memory> parameter_memory::adopt(parameter_layout layout, std:
   if (head->layout != layout.hash() || head->bytes != needed) {
     return state_is_lost("it holds the weights of other layers, or for another optimizer");
   }
-  parameter_memory made(std::move(layout), given.first(needed), false);
+  parameter_memory made(std::move(layout), given.first(needed), false, protects);
   if (made.is_protected_) made.opened_ = {made.bytes_};
   made.protect();
   return made;

@@ -21,10 +21,12 @@ class parameter_memory {
     std::uint64_t step = 0;
   };
 
-  /// Everything zero, and writable until publish(). `given` as in trained_parameters::create().
-  [[nodiscard]] static expected<parameter_memory> fresh(parameter_layout layout, std::span<std::byte> given);
+  /// Everything zero, and writable until publish(). `given` and `protects` as in trained_parameters::create().
+  [[nodiscard]] static expected<parameter_memory> fresh(parameter_layout layout, std::span<std::byte> given,
+                                                        bool protects);
   /// E0620.
-  [[nodiscard]] static expected<parameter_memory> adopt(parameter_layout layout, std::span<std::byte> given);
+  [[nodiscard]] static expected<parameter_memory> adopt(parameter_layout layout, std::span<std::byte> given,
+                                                        bool protects);
 
   /// publish() was called for this memory.
   [[nodiscard]] static bool holds_state(std::span<const std::byte> given) noexcept;
@@ -65,7 +67,7 @@ class parameter_memory {
  private:
   struct header;
 
-  parameter_memory(parameter_layout layout, std::span<std::byte> bytes, bool is_own);
+  parameter_memory(parameter_layout layout, std::span<std::byte> bytes, bool is_own, bool protects);
   [[nodiscard]] header& head() const noexcept;
   [[nodiscard]] std::array<std::span<std::byte>, 3> pages_of(area of) const noexcept;
 

@@ -62,8 +62,8 @@ trained_parameters::trained_parameters(parameter_memory memory)
 expected<std::unique_ptr<trained_parameters>> trained_parameters::create(parameter_layout layout,
                                                                          const named_tensors& parameters,
                                                                          const named_tensors& buffers,
-                                                                         std::span<std::byte> memory) {
-  parameter_memory made = TROUPE_TRY(parameter_memory::fresh(std::move(layout), memory));
+                                                                         std::span<std::byte> memory, bool protects) {
+  parameter_memory made = TROUPE_TRY(parameter_memory::fresh(std::move(layout), memory, protects));
   write_values(made.layout().parameters(), made.half(0), values_of(parameters));
   write_values(made.layout().buffers(), made.half(0) + made.layout().buffers_begin(), values_of(buffers));
   made.publish();
@@ -71,8 +71,8 @@ expected<std::unique_ptr<trained_parameters>> trained_parameters::create(paramet
 }
 
 expected<std::unique_ptr<trained_parameters>> trained_parameters::adopt(parameter_layout layout,
-                                                                        std::span<std::byte> memory) {
-  parameter_memory made = TROUPE_TRY(parameter_memory::adopt(std::move(layout), memory));
+                                                                        std::span<std::byte> memory, bool protects) {
+  parameter_memory made = TROUPE_TRY(parameter_memory::adopt(std::move(layout), memory, protects));
   return std::unique_ptr<trained_parameters>(new trained_parameters(std::move(made)));
 }
 

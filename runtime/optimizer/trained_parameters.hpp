@@ -29,8 +29,8 @@ namespace troupe {
 /// object's own, or given; given memory that another process has mapped as well outlives this process, and adopt() goes
 /// on there. The weights have two versions in it, of which one is current: apply() writes the other one and makes it
 /// current with one store, so that a process which adopts the memory finds the version before or after a step, whole.
-/// Given memory that begins with a page is read-only outside of finish(), apply() and restore(): a write to it is a
-/// SIGSEGV.
+/// Given memory that begins with a page is read-only outside of finish(), apply() and restore() if that is asked for: a
+/// write to it is a SIGSEGV.
 ///
 /// Bits: the kernels give the same ones on each x86-64 processor and with each number of threads.
 ///
@@ -43,11 +43,13 @@ class trained_parameters {
   [[nodiscard]] static expected<std::unique_ptr<trained_parameters>> create(parameter_layout layout,
                                                                             const named_tensors& parameters,
                                                                             const named_tensors& buffers,
-                                                                            std::span<std::byte> memory = {});
+                                                                            std::span<std::byte> memory = {},
+                                                                            bool protects = true);
   /// Goes on where another object of the same layout, which does not exist any more, has left the memory. E0620 where
   /// it holds no weights, or those of another layout.
   [[nodiscard]] static expected<std::unique_ptr<trained_parameters>> adopt(parameter_layout layout,
-                                                                           std::span<std::byte> memory);
+                                                                           std::span<std::byte> memory,
+                                                                           bool protects = true);
 
   /// Whether adopt() would find weights there, be they of this layout or of another.
   [[nodiscard]] static bool holds_state(std::span<const std::byte> memory) noexcept {

@@ -42,6 +42,8 @@ struct training_body_options {
   std::span<std::byte> memory = {};
   /// The memory has the state of a body before, which is gone: this one goes on with it.
   bool is_adopted = false;
+  /// The memory is read-only while layers compute, as trained_parameters has it.
+  bool is_protected = true;
 };
 
 /// A part of a model that is trained with LibTorch's autograd.

@@ -27,9 +27,10 @@ expected<parameter_layout> layout_of(const trained_part& part, const optimizer_o
 expected<std::unique_ptr<autograd_body>> make_training_body(std::unique_ptr<trained_part> part,
                                                             training_body_options options) {
   parameter_layout layout = TROUPE_TRY(layout_of(*part, options.optimizer));
-  auto state = options.is_adopted ? TROUPE_TRY(trained_parameters::adopt(std::move(layout), options.memory))
-                                  : TROUPE_TRY(trained_parameters::create(std::move(layout), part->parameters(),
-                                                                          part->buffers(), options.memory));
+  auto state = options.is_adopted
+                   ? TROUPE_TRY(trained_parameters::adopt(std::move(layout), options.memory, options.is_protected))
+                   : TROUPE_TRY(trained_parameters::create(std::move(layout), part->parameters(), part->buffers(),
+                                                           options.memory, options.is_protected));
   return std::make_unique<autograd_body>(std::move(part), std::move(state), std::move(options));
 }
 
