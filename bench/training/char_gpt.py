@@ -55,7 +55,7 @@ optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=0.01)
 total = max(steps, 101)
 scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [
     torch.optim.lr_scheduler.LinearLR(optimizer, 1 / 100, 1, 100),
-    torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, total - 100)], [100])
+    torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, total)], [100])
 
 
 def loss_of(number, held_out):
