@@ -109,10 +109,10 @@ class layered_model {
   /// The body of the layers [begin, end). E0504 for layers of code that cannot be moved, or were to another device.
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make_body(std::size_t begin, std::size_t end,
                                                                 const part_options& options) const;
-
- private:
   /// Optional arguments that get no data.
   [[nodiscard]] std::vector<std::string> absent_inputs() const;
+
+ private:
   [[nodiscard]] const layered_graph& running() const noexcept { return rewritten_ ? *rewritten_ : *plain_; }
 
   /// Kept where some argument is optional.

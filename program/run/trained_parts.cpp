@@ -12,8 +12,9 @@ layered_graph_ptr trained_graph_of(const cut_pipeline& pipeline, const layered_m
 }
 
 expected<std::unique_ptr<trained_part>> make_trained_part(const cut_pipeline& pipeline, const layered_graph_ptr& graph,
-                                                          std::size_t begin, std::size_t end) {
-  if (graph) return make_graph_training_part(graph, begin, end);
+                                                          std::size_t begin, std::size_t end,
+                                                          const std::vector<std::string>& absent) {
+  if (graph) return make_graph_training_part(graph, begin, end, absent);
   return make_layer_part(*pipeline.model.layers(), begin, end, pipeline.options.training->seed);
 }
 

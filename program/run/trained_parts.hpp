@@ -18,7 +18,8 @@ layered_graph_ptr trained_graph_of(const cut_pipeline& pipeline, const layered_m
 
 /// The layers [begin, end) of a pipeline that is trained. Errors: make_layer_part(), make_graph_training_part().
 expected<std::unique_ptr<trained_part>> make_trained_part(const cut_pipeline& pipeline, const layered_graph_ptr& graph,
-                                                          std::size_t begin, std::size_t end);
+                                                          std::size_t begin, std::size_t end,
+                                                          const std::vector<std::string>& absent = {});
 
 /// What its user should know before it is trained.
 std::vector<std::string> training_warnings(const cut_pipeline& pipeline, const layered_graph_ptr& graph);

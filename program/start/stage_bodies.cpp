@@ -121,7 +121,7 @@ expected<std::unique_ptr<trained_part>> stage_bodies::make_trained(const cut_nod
   const cut_model& cut = cuts_.at(part.pipeline);
   const part_boundaries& boundaries = cut.places.boundaries;
   return make_trained_part(pipeline, trained_graph_of(pipeline, *cut.model), boundaries[part.part],
-                           boundaries[part.part + 1]);
+                           boundaries[part.part + 1], cut.model->absent_inputs());
 }
 
 expected<std::vector<std::string>> stage_bodies::check_trained(const cut_node& part) const {

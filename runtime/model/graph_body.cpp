@@ -1,7 +1,5 @@
 #include "runtime/model/graph_body.hpp"
 
-#include <set>
-
 #include <c10/core/InferenceMode.h>
 
 #include "messages/check.hpp"
@@ -39,24 +37,10 @@ void graph_body::on_start() {
   return_freed_memory();  // weights as they were before they were packed
 }
 
-void graph_body::explain_absent(error& refused, const payload_ptr& data) const {
-  const std::set<std::string> given = names_of_inputs(data);
-  for (const std::string& each : options_.absent) {
-    if (!given.contains(each)) continue;
-    refused.cause += "; \"" + each + "\" is optional, and was not among the inputs that the model was made for";
-    refused.fix =
-        "give the option `sample` of the pipeline_engine all inputs that its batches have; in a run, give "
-        "the first micro-batch all inputs of the later ones";
-    return;
-  }
-}
-
 expected<graph_values> graph_body::inputs_of(const activation& input) const {
   const std::string where = "stage " + std::to_string(options_.stage);
   if (!options_.arguments.empty()) {
-    auto inputs = inputs_by_name(options_.arguments, input.tensors, where);
-    if (!inputs) explain_absent(inputs.error(), input.tensors);
-    return inputs;
+    return inputs_by_name(options_.arguments, input.tensors, where, options_.absent);
   }
   const std::vector<at::Tensor>& given = as_tensors(input.tensors).tensors();
   if (given.size() == code_.inputs()) return given;

@@ -42,8 +42,6 @@ class graph_body final : public unary_body {
   expected<payload_ptr> forward(const activation& input) override;
 
  private:
-  /// Where the data have an input that could have been bound.
-  void explain_absent(error& refused, const payload_ptr& data) const;
   [[nodiscard]] expected<graph_values> inputs_of(const activation& input) const;
   [[nodiscard]] tl::unexpected<error> failure(const graph_values& inputs, const std::exception& caught) const;
 

@@ -99,8 +99,23 @@ std::set<std::string> names_of_inputs(const payload_ptr& data) {
   return names;
 }
 
-expected<graph_values> inputs_by_name(const std::vector<graph_input>& arguments, const payload_ptr& data,
-                                      const std::string& where) {
+namespace {
+
+/// Where the data have an input that could have been bound.
+void explain_absent(error& refused, const std::vector<std::string>& absent, const payload_ptr& data) {
+  const std::set<std::string> given = names_of_inputs(data);
+  for (const std::string& each : absent) {
+    if (!given.contains(each)) continue;
+    refused.cause += "; \"" + each + "\" is optional, and was not among the inputs that the model was made for";
+    refused.fix =
+        "give the option `sample` of the pipeline_engine all inputs that its batches have; in a run, give "
+        "the first micro-batch all inputs of the later ones";
+    return;
+  }
+}
+
+expected<graph_values> in_order(const std::vector<graph_input>& arguments, const payload_ptr& data,
+                                const std::string& where) {
   TROUPE_TRY(check_dynamic_batch(arguments, where));
   const tensor_set& given = as_tensors(data);
   if (arguments.size() != given.tensors().size()) return other_inputs(arguments, given, where);
@@ -114,6 +129,15 @@ expected<graph_values> inputs_by_name(const std::vector<graph_input>& arguments,
   TROUPE_TRY(check_sizes(arguments, ordered, where));
   for (std::size_t at = 0; at < arguments.size(); ++at) TROUPE_TRY(check_ids(arguments[at], ordered[at], where));
   return ordered;
+}
+
+}  // namespace
+
+expected<graph_values> inputs_by_name(const std::vector<graph_input>& arguments, const payload_ptr& data,
+                                      const std::string& where, const std::vector<std::string>& absent) {
+  auto inputs = in_order(arguments, data, where);
+  if (!inputs) explain_absent(inputs.error(), absent, data);
+  return inputs;
 }
 
 graph_values first_rows(const graph_values& inputs, std::int64_t rows) {

@@ -19,9 +19,10 @@ using graph_values = std::vector<at::Tensor>;
 /// The inputs of a model from the named tensors of a micro-batch: the only one for the only argument, whatever its
 /// name, and several by the names of the arguments. E0209, whose place is `where`, if one is missing, or if the data
 /// have one that the model does not take, or if one has sizes that the model was not exported for, or ids that it has
-/// no embeddings for (check_ids).
+/// no embeddings for (check_ids). It also tells of one of the names in `absent`, which are optional arguments that
+/// bind_inputs() got no data for.
 expected<graph_values> inputs_by_name(const std::vector<graph_input>& arguments, const payload_ptr& data,
-                                      const std::string& where);
+                                      const std::string& where, const std::vector<std::string>& absent = {});
 
 /// Names of the data's inputs, for bind_inputs().
 std::set<std::string> names_of_inputs(const payload_ptr& data);

@@ -37,8 +37,9 @@ struct layer_code {
 
 class graph_training_part final : public trained_part {
  public:
-  graph_training_part(layered_graph_ptr graph, layer_range layers, named_tensors parameters, named_tensors constants)
-      : graph_(std::move(graph)) {
+  graph_training_part(layered_graph_ptr graph, layer_range layers, named_tensors parameters, named_tensors constants,
+                      std::vector<std::string> absent)
+      : graph_(std::move(graph)), absent_(std::move(absent)) {
     layers_ = layers;
     parameters_ = std::move(parameters);
     constants_ = std::move(constants);
@@ -53,7 +54,7 @@ class graph_training_part final : public trained_part {
 
   [[nodiscard]] expected<std::vector<at::Tensor>> inputs_of(const payload_ptr& given,
                                                             const std::string& where) const override {
-    if (is_first()) return inputs_by_name(graph_->model().inputs, given, where);
+    if (is_first()) return inputs_by_name(graph_->model().inputs, given, where, absent_);
     const std::vector<at::Tensor>& tensors = as_tensors(given).tensors();
     const std::size_t wanted = code_.front().code->inputs() - code_.front().weights.size();
     if (tensors.size() == wanted) return tensors;
@@ -97,6 +98,7 @@ class graph_training_part final : public trained_part {
   }
 
   layered_graph_ptr graph_;
+  std::vector<std::string> absent_;
   std::vector<layer_code> code_;
   std::vector<at::Tensor> handles_;
   bool is_training_ = false;
@@ -158,7 +160,8 @@ expected<void> check_shared(const layered_graph& graph, std::size_t begin, std::
 }  // namespace
 
 expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_graph_ptr& graph, std::size_t begin,
-                                                                 std::size_t end) {
+                                                                 std::size_t end,
+                                                                 const std::vector<std::string>& absent) {
   const operator_graph& model = graph->model();
   TROUPE_CHECK(begin < end && end <= graph->layers().size(), "a stage has at least one layer");
   if (model.state) {
@@ -189,7 +192,7 @@ expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_g
   }
   auto made = std::make_unique<graph_training_part>(
       graph, trained_part::layer_range{.begin = begin, .end = end, .of = graph->layers().size()}, std::move(parameters),
-      std::move(constants));
+      std::move(constants), absent);
   for (std::size_t layer = begin; layer < end; ++layer) {
     layer_code own{.part = graph->part(layer, layer + 1)};
     own.writes = written_inputs(own.part);

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/graph/layered_graph.hpp"
 #include "runtime/training/trained_part.hpp"
@@ -14,8 +16,9 @@ namespace troupe {
 /// first training pass looks at each operator, and E0602 names one that has no gradient, with its place in the source.
 ///
 /// E0504: the model has a state of its own, or no weights that are trained; a weight is used in another stage
-/// as well.
+/// as well. `absent`: as for inputs_by_name().
 expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_graph_ptr& graph, std::size_t begin,
-                                                                 std::size_t end);
+                                                                 std::size_t end,
+                                                                 const std::vector<std::string>& absent = {});
 
 }  // namespace troupe

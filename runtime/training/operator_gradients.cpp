@@ -50,10 +50,18 @@ struct step_group {
   std::size_t end = 0;
 };
 
+/// Inputs through which a gradient may pass. Of the second one of type_as(), expand_as() and their kin, and of to(),
+/// the type or shape alone counts.
+at::ArrayRef<const torch::jit::Value*> inputs_with_values(const torch::jit::Node& step) {
+  const std::string_view name = step.kind().toUnqualString();
+  const auto inputs = step.inputs();
+  return name.ends_with("_as") || name == "to" ? inputs.slice(0, 1) : inputs;
+}
+
 bool takes_gradient(const step_group& group, const std::vector<torch::jit::Node*>& steps,
                     const std::vector<torch::jit::Value*>& crossing, const std::vector<at::Tensor>& inputs) {
   for (std::size_t step = group.begin; step < group.end; ++step) {
-    for (const torch::jit::Value* each : steps[step]->inputs()) {
+    for (const torch::jit::Value* each : inputs_with_values(*steps[step])) {
       const auto found = std::ranges::find(crossing, each);
       if (found != crossing.end() && inputs[static_cast<std::size_t>(found - crossing.begin())].requires_grad())
         return true;

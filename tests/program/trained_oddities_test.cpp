@@ -205,6 +205,31 @@ TEST(trained_oddities, a_folder_with_a_config_is_trained_and_says_that_it_has_no
   EXPECT_LT(made.losses.back(), made.losses.front() / 2);
 }
 
+TEST(trained_oddities, an_optional_input_is_bound_by_the_sample) {
+  const auto questions = [] {
+    const at::Tensor mask = at::ones({2, 16}, at::kLong);
+    mask[1].slice(0, 9).zero_();
+    batch made;
+    made.inputs.set("input_ids", formula_below("ids", {2, 16}, 200));
+    made.inputs.set("attention_mask", mask);
+    made.labels.set("", formula_below("classes", {2}, 2));
+    return made;
+  };
+  const std::string model = (data_dir() / "text/classifier").string();
+  const auto train_with = [&](bool has_sample) {
+    training_engine_options how = odd_options(2);
+    if (has_sample) how.pipeline.sample = questions().inputs;
+    const auto engine = get(training_engine::create(model, how));
+    return engine->train_batch([&]() -> std::optional<batch> { return questions(); });
+  };
+  const auto refused = train_with(false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, error_code::model_rejects_sample) << to_string(refused.error());
+  EXPECT_THAT(refused.error().fix, HasSubstr("the option `sample`"));
+  const auto done = train_with(true);
+  EXPECT_TRUE(done) << to_string(done.error());
+}
+
 TEST(trained_oddities, evaluation_mode_is_told) {
   const auto mlp = get(training_engine::create(recorded("mlp.pt2"), odd_options()));
   EXPECT_THAT(mlp->warnings(),
