@@ -111,6 +111,19 @@ TEST(graph_training_part, names_an_operator_without_gradient) {
   EXPECT_THAT(done.error().cause, HasSubstr("has no gradient"));
 }
 
+/// The mask has none, and takes type and shape of what has one.
+TEST(graph_training_part, takes_values_of_the_type_and_shape_of_another) {
+  const auto module = scripted(
+      "def forward(self, x):\n  y = torch.matmul(x, self.weight)\n  mask = (x[:, :1] > 0).type_as(y).expand_as(y)\n"
+      "  return y * mask * (x[:, :1] < 9).to(y)\n",
+      {{"weight", formula_uniform("weight", {12, 5})}});
+  for (const layer_unit unit : {layer_unit::modules, layer_unit::operators}) {
+    plain_pipeline trained(graph_stages_of(layers_of(get(make_model(module, "net.pt")), unit), {}, {}));
+    const auto done = trained.step(row_batches("odd", {3}), 0.1);
+    EXPECT_TRUE(done) << to_string(done.error());
+  }
+}
+
 TEST(graph_training_part, a_weight_of_two_stages_is_refused) {
   const auto module = scripted(
       "def forward(self, x):\n  y = torch.matmul(x, self.weight)\n  return torch.matmul(torch.relu(y), self.weight)\n",
