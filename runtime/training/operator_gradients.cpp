@@ -16,12 +16,11 @@
 namespace troupe {
 namespace {
 
-/// It stops gradients on purpose, makes new values of a shape alone, or takes from an input that has a gradient no more
-/// than its shape or type (type_as, expand_as, to).
+/// It stops gradients on purpose, or makes new values of a shape alone.
 bool stops_gradients(const torch::jit::Node& step) {
   const std::string_view name = step.kind().toUnqualString();
   return step.kind().is_prim() || name.starts_with("detach") || name.starts_with("new_") || name.ends_with("_like") ||
-         name.ends_with("_as") || name == "to" || name.starts_with("_shape_as_tensor");
+         name.starts_with("_shape_as_tensor");
 }
 
 /// Some operators say only in the backward pass that they have no derivative.
