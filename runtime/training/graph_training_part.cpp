@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "messages/check.hpp"
@@ -31,7 +30,6 @@ struct layer_code {
   graph_part part;
   std::optional<graph_code> code = std::nullopt;
   std::vector<std::size_t> weights = {};
-  std::vector<bool> writes = {};
   bool is_checked = false;
 };
 
@@ -70,12 +68,10 @@ class graph_training_part final : public trained_part {
 
   void set_training(bool on) override { is_training_ = on; }
 
+  /// The code copies an input that it writes.
   [[nodiscard]] std::vector<at::Tensor> run(std::size_t layer, std::vector<at::Tensor> inputs,
-                                            bool is_shared) override {
+                                            [[maybe_unused]] bool is_shared) override {
     layer_code& own = code_.at(layer - layers_.begin);
-    for (std::size_t at = 0; is_shared && at < inputs.size(); ++at) {
-      if (own.writes[at]) inputs[at] = inputs[at].clone();
-    }
     for (const std::size_t each : own.weights) inputs.push_back(handles_[each]);
     if (!is_training_) {
       training_pass pass({.samples = {0}}, pass_mode::evaluation);  // the mode in the file may be the other one
@@ -103,14 +99,6 @@ class graph_training_part final : public trained_part {
   std::vector<at::Tensor> handles_;
   bool is_training_ = false;
 };
-
-/// By input, whether an operator writes it, or what it is a view of.
-std::vector<bool> written_inputs(const graph_part& part) {
-  const torch::jit::AliasDb aliases(part.graph);
-  std::vector<bool> made;
-  for (const torch::jit::Value* each : part.graph->inputs()) made.push_back(aliases.hasWriters(each));
-  return made;
-}
 
 using tensor_set_of_weights = std::set<const c10::TensorImpl*>;
 
@@ -195,7 +183,6 @@ expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_g
       std::move(constants), absent);
   for (std::size_t layer = begin; layer < end; ++layer) {
     layer_code own{.part = graph->part(layer, layer + 1)};
-    own.writes = written_inputs(own.part);
     own.weights = weights_as_inputs(*own.part.graph, [&](const at::Tensor& constant) -> std::optional<std::size_t> {
       const auto found = positions.find(constant.unsafeGetTensorImpl());
       return found == positions.end() ? std::nullopt : std::optional(found->second);
