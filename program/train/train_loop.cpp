@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -177,8 +179,11 @@ void trainer::impl::conclude(train_result& result) {
   keep(engine->module_state_dict().map([&](state_dict&& all) { weights = std::move(all); }));
   if (!weights.empty()) result.weights_sha256 = weights_sha256(weights);
   if (!weights.empty() && !config.save_weights.empty()) {
-    keep(in_own_thread("weights", "they could not be written",
-                       [&] { return save_weights(config.save_weights, weights); }));
+    keep(in_own_thread("weights", "they could not be written", [&] {
+      std::error_code ignored;  // the save says what is wrong
+      std::filesystem::create_directories(std::filesystem::path(config.save_weights).parent_path(), ignored);
+      return save_weights(config.save_weights, weights);
+    }));
   }
   const auto finished = engine->finish();
   stuck = !finished;

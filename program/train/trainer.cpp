@@ -56,7 +56,14 @@ epoch_reading reading_of(const train_options& options, std::uint64_t samples) {
           .workers = options.run.data_workers};
 }
 
-/// In a worker it does not return.
+/// Nothing is read ahead for one micro-batch.
+epoch_reading reading_of_sample(const train_options& options, std::uint64_t samples) {
+  epoch_reading made = reading_of(options, samples);
+  made.workers = 1;
+  return made;
+}
+
+/// In a worker, and in the process that tries the model out, it does not return.
 expected<std::unique_ptr<training_engine>> make_engine(const train_options& options, const train_objects& objects,
                                                        training_engine_options how) {
   if (objects.module) return training_engine::create(*objects.module, std::move(how));
@@ -71,30 +78,34 @@ expected<std::unique_ptr<training_engine>> make_engine(const train_options& opti
 
 }  // namespace
 
+/// What the trainer reads, and the first micro-batch as the sample of the engine.
+expected<void> trainer::impl::open(const train_options& options, const train_objects& objects,
+                                   training_engine_options& how) {
+  data = TROUPE_TRY(opened(options.data, objects.data));
+  if (objects.eval_data || !options.eval_data.empty()) {
+    eval_data = TROUPE_TRY(opened(options.eval_data, objects.eval_data));
+  }
+  const std::uint64_t count = std::min(data->size(), options.run.limit.value_or(data->size()));
+  if (count == 0) return fail(error_code::data_empty, data->name(), "it has no samples", "name data with samples");
+  TROUPE_TRY(check_order(options, *data));
+  order = {.samples = count, .order = options.order, .seed = options.seed};
+  reader = std::make_shared<epoch_reader>(data, reading_of(options, count));
+  how.pipeline.sample = TROUPE_TRY(epoch_reader(data, reading_of_sample(options, count)).read({})).inputs;
+  return {};
+}
+
 expected<std::unique_ptr<trainer>> trainer::create(const train_options& options, train_hooks hooks,
                                                    const train_objects& objects) {
   TROUPE_TRY(check_train_options(options, objects));
   auto how = TROUPE_TRY(engine_options_of(options, objects, hooks));
-  if (program::worker() != nullptr || program::is_probe()) {
-    return make_engine(options, objects, std::move(how)).map([](const auto&) { return std::unique_ptr<trainer>(); });
-  }
+  const auto no_trainer = [](const auto&) { return std::unique_ptr<trainer>(); };
+  if (program::worker() != nullptr) return make_engine(options, objects, std::move(how)).map(no_trainer);
   auto made = std::make_unique<impl>();
   if (options.run.deadline) made->deadline = impl::clock::now() + *options.run.deadline;
-  TROUPE_TRY(check_places(options));
-  made->data = TROUPE_TRY(opened(options.data, objects.data));
-  if (objects.eval_data || !options.eval_data.empty()) {
-    made->eval_data = TROUPE_TRY(opened(options.eval_data, objects.eval_data));
-  }
-  const std::uint64_t samples = std::min(made->data->size(), options.run.limit.value_or(made->data->size()));
-  if (samples == 0) {
-    return fail(error_code::data_empty, made->data->name(), "it has no samples", "name data with samples");
-  }
-  TROUPE_TRY(check_order(options, *made->data));
+  if (!program::is_probe()) TROUPE_TRY(check_places(options));
+  TROUPE_TRY(made->open(options, objects, how));
   made->config = options;
   made->hooks = std::move(hooks);
-  made->order = {.samples = samples, .order = options.order, .seed = options.seed};
-  made->reader = std::make_shared<epoch_reader>(made->data, reading_of(options, samples));
-  how.pipeline.sample = TROUPE_TRY(made->reader->read({})).inputs;
   made->engine = TROUPE_TRY(make_engine(options, objects, std::move(how)));
   made->model_name = made->training().engine->impl_->config.model;
   made->config.run.threads = made->training().engine->impl_->config.run.threads;

@@ -53,6 +53,8 @@ struct trainer::impl {
   /// The engine's, which its friend may reach.
   [[nodiscard]] training_engine::impl& training() const { return *engine->impl_; }
 
+  [[nodiscard]] expected<void> open(const train_options& options, const train_objects& objects,
+                                    training_engine_options& how);
   /// Goes on from the newest checkpoint, if there is one.
   [[nodiscard]] expected<void> resume();
   /// Whether the metrics fit model and data, on one micro-batch.

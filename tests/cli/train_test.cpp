@@ -114,8 +114,9 @@ TEST(train, goes_on_from_a_checkpoint_with_the_same_bits) {
   EXPECT_EQ(rest["steps"], 9);
   EXPECT_EQ(rest["losses"], whole["losses"]);
   EXPECT_EQ(rest["weights_sha256"], whole["weights_sha256"]);
-  const auto evaluated = run_troupe({.arguments = {"eval", "--model", data("mnist/lenet.pt"), "--weights", file,
-                                                   "--data", "mnist:" + data("mnist"), "--metrics", "accuracy"}});
+  const auto evaluated =
+      run_troupe({.arguments = {"eval", "--model", data("mnist/lenet.pt"), "--weights", file, "--data",
+                                "mnist:" + data("mnist"), "--limit", "100", "--threads", "1"}});
   EXPECT_EQ(evaluated.status, 0) << evaluated.err;
 }
 
@@ -195,6 +196,7 @@ TEST(train, refuses_what_contradicts_itself) {
       {{"--steps", "2", "--replicas", "3"}, "E0", "power of two"},
       {{"--steps", "2", "--journal", "j"}, "E0101", "leave it out"},
       {{"--steps", "2", "--transport", "tcp"}, "E0104", "--processes"},
+      {{"--steps", "2", "--protect", "nothing"}, "E0102", "shadow"},
   };
   for (const refusal& each : rows) {
     words all = lenet({"--limit", "20"});
@@ -208,6 +210,25 @@ TEST(train, refuses_what_contradicts_itself) {
     EXPECT_EQ(outcome.out, "");
     EXPECT_THAT(outcome.err, HasSubstr(std::string("error ") + each.code));
     EXPECT_THAT(outcome.err, HasSubstr(each.text));
+  }
+}
+
+/// The try-out has the data, too, also where it happens in a process of its own.
+TEST(train, tells_a_model_that_does_not_take_the_data_before_it_trains) {
+  for (const bool in_processes : {false, true}) {
+    words all = {"train",
+                 "--model",
+                 data("mnist/lenet.pt"),
+                 "--data",
+                 "cifar10:" + data("cifar10/test_batch_1000.bin"),
+                 "--steps",
+                 "2",
+                 "--threads",
+                 "1"};
+    if (in_processes) all.emplace_back("--processes");
+    const auto outcome = run_troupe({.arguments = all});
+    EXPECT_EQ(outcome.status, 3);
+    EXPECT_THAT(outcome.err, HasSubstr("error E0209"));
   }
 }
 
