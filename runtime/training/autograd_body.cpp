@@ -1,10 +1,12 @@
 #include "runtime/training/autograd_body.hpp"
 
+#include <span>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -65,6 +67,22 @@ graph_ends ends_of(const segment_record& segment, const std::vector<at::Tensor>&
   return ends;
 }
 
+/// One for each input of a floating type; empty ones for those that have none.
+std::vector<at::Tensor> gradients_of_inputs(const std::vector<at::Tensor>& inputs, std::span<const at::Tensor> made) {
+  std::vector<at::Tensor> gradients;
+  std::size_t next = 0;
+  for (const at::Tensor& each : inputs) {
+    if (!each.is_floating_point()) continue;
+    if (!each.requires_grad()) {
+      gradients.push_back(at::zeros({0}));
+      continue;
+    }
+    const at::Tensor& one = made[next++];
+    gradients.push_back(one.defined() ? one.detach() : at::zeros_like(each));
+  }
+  return gradients;
+}
+
 }  // namespace
 
 autograd_body::autograd_body(std::unique_ptr<trained_part> part, std::unique_ptr<trained_parameters> state,
@@ -119,7 +137,7 @@ expected<void> autograd_body::compute(live_batch& batch, std::vector<at::Tensor>
   at::Tensor loss_sum;
   for (std::size_t from = begin; from < end; from += interval) {
     segment_record segment{.begin = from, .end = std::min(end, from + interval)};
-    segment.inputs = leaves_of(values, from > begin || !part_->is_first());
+    segment.inputs = leaves_of(values, part_->gradients_of(from, values.size()));
     segment.outputs = TROUPE_TRY(runner_.run(segment, pass, &seen));
     values.clear();
     for (const at::Tensor& each : segment.outputs) values.push_back(each.detach());
@@ -187,7 +205,7 @@ expected<std::vector<at::Tensor>> autograd_body::run_back(live_batch& batch, con
   const at::AutoGradMode record(true);
   part_->set_training(true);
   std::vector<at::Tensor> received;
-  if (gradient != nullptr) received = leaves_of(as_tensors(gradient).tensors(), false);
+  if (gradient != nullptr) received = leaves_of(as_tensors(gradient).tensors());
   std::vector<at::Tensor> gradients = received;
   std::vector<at::Tensor> parameters;
   for (const auto& [name, tensor] : part_->parameters()) parameters.push_back(tensor);
@@ -219,9 +237,7 @@ expected<std::vector<at::Tensor>> autograd_body::run_back(live_batch& batch, con
         if (made[at].is_sparse()) made[at] = made[at].to_dense();
         sums[at] = sums[at].defined() ? sums[at].add(made[at]) : made[at];
       }
-      gradients.clear();
-      for (std::size_t at = sums.size(); at < wanted.size(); ++at)
-        gradients.push_back(made[at].defined() ? made[at].detach() : at::zeros_like(wanted[at]));
+      gradients = gradients_of_inputs(segment.inputs, std::span(made).subspan(sums.size()));
     } catch (const std::exception& caught) {
       return runner_.failure(caught, segment.begin, segment.end, "the backward pass", {});
     }

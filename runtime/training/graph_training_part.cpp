@@ -18,6 +18,7 @@
 #include "runtime/model/graph_values.hpp"
 #include "runtime/model/random_code.hpp"
 #include "runtime/tensor/tensor_set.hpp"
+#include "runtime/training/gradient_values.hpp"
 #include "runtime/training/operator_gradients.hpp"
 #include "runtime/training/training_pass.hpp"
 #include "runtime/training/weight_inputs.hpp"
@@ -30,6 +31,7 @@ struct layer_code {
   graph_part part;
   std::optional<graph_code> code = std::nullopt;
   std::vector<std::size_t> weights = {};
+  std::vector<bool> gradients = {};
   bool is_checked = false;
 };
 
@@ -60,6 +62,10 @@ class graph_training_part final : public trained_part {
                 "this part of the model takes " + std::to_string(wanted) + " tensors, and it got " +
                     std::to_string(tensors.size()),
                 "feed the stage from the one before it");
+  }
+
+  [[nodiscard]] std::vector<bool> gradients_of(std::size_t layer, [[maybe_unused]] std::size_t inputs) const override {
+    return code_.at(layer - layers_.begin).gradients;
   }
 
   [[nodiscard]] std::vector<std::string> output_names() const override {
@@ -181,8 +187,13 @@ expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_g
   auto made = std::make_unique<graph_training_part>(
       graph, trained_part::layer_range{.begin = begin, .end = end, .of = graph->layers().size()}, std::move(parameters),
       std::move(constants), absent);
+  const gradient_values values(*model.graph, [&](const at::Tensor& constant) {
+    return std::ranges::any_of(
+        model.weights, [&](const graph_weight& each) { return is_trained(each) && each.tensor.is_same(constant); });
+  });
   for (std::size_t layer = begin; layer < end; ++layer) {
     layer_code own{.part = graph->part(layer, layer + 1)};
+    for (const auto* each : graph->crossing(layer)) own.gradients.push_back(values.contains(each));
     own.weights = weights_as_inputs(*own.part.graph, [&](const at::Tensor& constant) -> std::optional<std::size_t> {
       const auto found = positions.find(constant.unsafeGetTensorImpl());
       return found == positions.end() ? std::nullopt : std::optional(found->second);

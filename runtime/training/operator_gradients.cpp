@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <span>
-#include <string_view>
 
 #include <ATen/ops/ones_like.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -12,16 +11,10 @@
 #include "runtime/graph/live_values.hpp"
 #include "runtime/graph/operator_graph.hpp"
 #include "runtime/model/libtorch_error.hpp"
+#include "runtime/training/gradient_values.hpp"
 
 namespace troupe {
 namespace {
-
-/// It stops gradients on purpose, or makes new values of a shape alone.
-bool stops_gradients(const torch::jit::Node& step) {
-  const std::string_view name = step.kind().toUnqualString();
-  return step.kind().is_prim() || name.starts_with("detach") || name.starts_with("new_") || name.ends_with("_like") ||
-         name.starts_with("_shape_as_tensor");
-}
 
 /// Some operators say only in the backward pass that they have no derivative.
 bool has_no_derivative(const at::Tensor& made, const std::vector<at::Tensor>& inputs) {
@@ -49,14 +42,6 @@ struct step_group {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
-
-/// Inputs through which a gradient may pass. Of the second one of type_as(), expand_as() and their kin, and of to(),
-/// the type or shape alone counts.
-at::ArrayRef<const torch::jit::Value*> inputs_with_values(const torch::jit::Node& step) {
-  const std::string_view name = step.kind().toUnqualString();
-  const auto inputs = step.inputs();
-  return name.ends_with("_as") || name == "to" ? inputs.slice(0, 1) : inputs;
-}
 
 bool takes_gradient(const step_group& group, const std::vector<torch::jit::Node*>& steps,
                     const std::vector<torch::jit::Value*>& crossing, const std::vector<at::Tensor>& inputs) {

@@ -95,13 +95,14 @@ tl::unexpected<error> segment_runner::failure(const std::exception& caught, std:
               libtorch_fix(caught, pass_fix, {.input = inputs.size() == 1 ? inputs.front() : at::Tensor()}));
 }
 
-std::vector<at::Tensor> leaves_of(const std::vector<at::Tensor>& values, bool wants_gradients) {
+std::vector<at::Tensor> leaves_of(const std::vector<at::Tensor>& values, const std::vector<bool>& gradients) {
   std::vector<at::Tensor> leaves;
   leaves.reserve(values.size());
   for (const at::Tensor& each : values) {
     // autograd keeps no tensors that were made under InferenceMode
     at::Tensor leaf = each.is_inference() ? each.clone() : each.detach();
-    if (wants_gradients && leaf.is_floating_point()) leaf.requires_grad_();
+    const bool has_gradient = leaves.size() < gradients.size() && gradients[leaves.size()];
+    if (has_gradient && leaf.is_floating_point()) leaf.requires_grad_();
     leaves.push_back(std::move(leaf));
   }
   return leaves;

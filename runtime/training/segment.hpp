@@ -63,8 +63,8 @@ class segment_runner {
   std::unordered_map<const c10::TensorImpl*, std::size_t> by_tensor_;
 };
 
-/// Tensors that autograd takes as the begin of a graph: copies by handle, which require gradients where they are of a
-/// floating type and `wants_gradients`.
-std::vector<at::Tensor> leaves_of(const std::vector<at::Tensor>& values, bool wants_gradients);
+/// Tensors that autograd takes as the begin of a graph: copies by handle. Those with `gradients`, by position, require
+/// them where they are of a floating type; none: no tensor does.
+std::vector<at::Tensor> leaves_of(const std::vector<at::Tensor>& values, const std::vector<bool>& gradients = {});
 
 }  // namespace troupe

@@ -47,6 +47,10 @@ class trained_part {
   /// The tensors that the first layer of the part takes, from those that came.
   [[nodiscard]] virtual expected<std::vector<at::Tensor>> inputs_of(const payload_ptr& given,
                                                                     const std::string& where) const = 0;
+  /// By input of the layer, whether a gradient flows through it where its type has one. Inputs of the model have none.
+  [[nodiscard]] virtual std::vector<bool> gradients_of(std::size_t layer, std::size_t inputs) const {
+    return std::vector<bool>(inputs, layer > 0);
+  }
   /// Of the tensors that the last layer gives; empty where they have none.
   [[nodiscard]] virtual std::vector<std::string> output_names() const = 0;
 

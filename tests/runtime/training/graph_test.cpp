@@ -155,6 +155,28 @@ TEST(graph_training_part, tensors_that_pass_by_a_stage_have_their_gradient) {
   expect_equal(cut.weights(), whole.weights());
 }
 
+/// Attention chooses another kernel for a mask that requires a gradient, which this one does in no model that is whole.
+TEST(graph_training_part, a_mask_that_passes_by_has_no_gradient) {
+  const std::string source =
+      "def forward(self, x):\n"
+      "  mask = (x[:, None, None, :8] > 0.5).to(x) * -3.0\n"
+      "  h = torch.matmul(x, self.first).reshape(x.size(0), 2, 8, 6)\n"
+      "  a = torch.scaled_dot_product_attention(h, h, h, attn_mask=mask)\n"
+      "  return torch.matmul(a.reshape(x.size(0), 96), self.second)\n";
+  const auto module =
+      scripted(source, {{"first", formula_uniform("first", {12, 96})}, {"second", formula_uniform("second", {96, 5})}});
+  const auto graph = layers_of(get(make_model(module, "net.pt")), layer_unit::operators);
+  plain_pipeline whole(graph_stages_of(graph, {}, {}));
+  const double loss = get(whole.step(row_batches("mask", {3, 2}), 0.1));
+  for (std::size_t cut = 1; cut < graph->layers().size(); ++cut) {
+    for (const std::uint32_t interval : {0u, 1u}) {
+      plain_pipeline parts(graph_stages_of(graph, {cut}, {.recompute_interval = interval}));
+      EXPECT_EQ(get(parts.step(row_batches("mask", {3, 2}), 0.1)), loss) << cut;
+      expect_equal(parts.weights(), whole.weights());
+    }
+  }
+}
+
 TEST(graph_training_part, dropout_draws_by_key_wherever_it_is_cut) {
   const auto module = scripted(
       "def forward(self, x):\n  y = torch.dropout(torch.matmul(x, self.first), 0.3, True)\n"
