@@ -98,6 +98,44 @@ TEST(train, gives_the_same_bits_however_it_is_cut_and_whoever_dies) {
   EXPECT_NE(trained(shuffled({"--epochs", "2", "--seed", "1"}))["losses"], alone["losses"]);
 }
 
+/// It has optional inputs, masks that pass by stages, and an architecture that is built in.
+TEST(train, gives_the_same_bits_of_a_text_classifier) {
+  const std::string model = data("text/classifier");
+  const words base = {"train",
+                      "--model",
+                      model,
+                      "--data",
+                      "csv:" + data("text/reviews.csv") + ",text=review,label=mood,tokenizer=" + model,
+                      "--padding",
+                      "max-length",
+                      "--epochs",
+                      "1",
+                      "--lr",
+                      "0.05",
+                      "--threads",
+                      "1",
+                      "--limit",
+                      "120",
+                      "--json",
+                      "--micro-batch",
+                      "4",
+                      "--num-micro-batches",
+                      "4"};
+  const auto with = [&](const words& more) {
+    words all = base;
+    all.insert(all.end(), more.begin(), more.end());
+    return trained(all);
+  };
+  const json whole = with({});
+  for (const words& more : {words{"--stages", "2", "--partition", "0,2,7"}, words{"--recompute-interval", "2"},
+                            words{"--stages", "3", "--layers", "operators", "--replicas", "2"},
+                            words{"--stages", "2", "--processes", "--fault", "kill:stage=0,at=mb2"}}) {
+    const json made = with(more);
+    EXPECT_EQ(made["losses"], whole["losses"]) << more.back();
+    EXPECT_EQ(made["weights_sha256"], whole["weights_sha256"]) << more.back();
+  }
+}
+
 TEST(train, goes_on_from_a_checkpoint_with_the_same_bits) {
   const scratch directory;
   const std::string folder = (directory.path() / "saved").string();
