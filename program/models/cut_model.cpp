@@ -89,11 +89,30 @@ double cut_cost_of(const worker_options& workers, bool spans_nodes) {
   return spans_nodes || workers.transport == transport_kind::tcp ? cut_cost::tcp : cut_cost::shm;
 }
 
+namespace {
+
+/// Before anything is computed: the data would have to be of the same type.
+expected<void> check_types_of_trained(const layered_model& model) {
+  for (const graph_weight& each : model.plain().model().weights) {
+    const at::ScalarType type = each.tensor.scalar_type();
+    const bool is_trained = each.kind == weight_kind::trainable && each.tensor.is_floating_point();
+    if (!is_trained || type == at::kFloat || type == at::kDouble) continue;
+    return fail(
+        error_code::model_unsupported, model.name(),
+        "its weight \"" + each.name + "\" is of type " + c10::toString(type) + ", and weights are trained in float32",
+        "convert the model to float32 (model.float()), and export or save it again");
+  }
+  return {};
+}
+
+}  // namespace
+
 expected<cut_places> find_places(layered_model& model, const cut_request& request, const payload_ptr& sample,
                                  const std::stop_token& stop) {
   set_threads_of_this_thread(request.threads);  // probes and profiles as the stages will run
   const std::set<std::string> names = names_of_inputs(sample);
   model.bind(names);
+  if (request.trains) TROUPE_TRY(check_types_of_trained(model));
   cut_places found{.boundaries = {}, .inputs = {names.begin(), names.end()}, .warm_up = {}};
   const rewrite_choice_request asked{.optimize = request.optimize,
                                      .is_for_device = request.is_for_device,
