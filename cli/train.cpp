@@ -10,7 +10,6 @@
 #include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
-#include "program/launch/process_context.hpp"
 #include "run_status.hpp"
 #include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"

@@ -9,6 +9,7 @@
 #include "count_flag.hpp"
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
+#include "program/launch/process_context.hpp"
 #include "runtime/suggest/read_text.hpp"
 #include "runtime/suggest/suggest.hpp"
 
@@ -233,6 +234,8 @@ expected<train_options> train_flags::read() const {
     if (parser_.is_given(std::string(each.flag))) TROUPE_TRY(each.read(texts_.at(each.flag), made));
   }
   TROUPE_TRY(check_optimizer(made.optimizer.kind));
+  // a launched run has workers without being told
+  if (process_context::of_this_process().spans_nodes) made.run.workers.enabled = true;
   if (const auto found = find_contradiction(made.run)) {
     return fail(error_code::flags_contradict, flag_name(*find_option(found->option)), found->cause, found->flag_fix);
   }

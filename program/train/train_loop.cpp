@@ -180,7 +180,7 @@ void trainer::impl::conclude(train_result& result) {
   if (!weights.empty()) result.weights_sha256 = weights_sha256(weights);
   if (!weights.empty() && !config.save_weights.empty()) {
     keep(in_own_thread("weights", "they could not be written", [&] {
-      std::error_code ignored;  // the save says what is wrong
+      std::error_code ignored;  // the save gives the reason
       std::filesystem::create_directories(std::filesystem::path(config.save_weights).parent_path(), ignored);
       return save_weights(config.save_weights, weights);
     }));

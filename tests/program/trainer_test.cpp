@@ -11,6 +11,7 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
+#include "program/train/train_state.hpp"
 #include <troupe/trainer.hpp>
 #include <troupe/training_engine.hpp>
 
@@ -286,6 +287,60 @@ TEST(trainer, refuses_options_that_contradict_each_other) {
   EXPECT_EQ(refused(patient, objects).where, "patience");
   EXPECT_EQ(refused(options_of(1), objects_of(nullptr)).code, error_code::missing_flag);
   EXPECT_EQ(refused(options_of(1), objects_of(std::make_shared<numbered_samples>(0))).code, error_code::data_empty);
+}
+
+train_state some_state() {
+  train_state made{.position = {3, 4}, .losses = {0.5, 0.1}, .learning_rates = {1, 0.5}, .evaluations = {}};
+  made.evaluations.push_back({.step = 2,
+                              .samples = 9,
+                              .metrics = {{.name = "accuracy",
+                                           .fields = {real_field("value", 0.25), count_field("correct", 7)},
+                                           .form = metric_form::share}}});
+  return made;
+}
+
+TEST(train_states, come_back_from_a_checkpoint) {
+  const train_data_order data{.samples = 10, .order = data_order::sequential, .seed = 6};
+  const train_state state = some_state();
+  const train_state back = get(from_client_state(to_client_state(state, data), data, "checkpoint"));
+  EXPECT_EQ(back.position, state.position);
+  EXPECT_EQ(back.losses, state.losses);
+  EXPECT_EQ(back.learning_rates, state.learning_rates);
+  ASSERT_EQ(back.evaluations.size(), 1U);
+  EXPECT_EQ(back.evaluations[0].metrics[0].value(), 0.25);
+  EXPECT_EQ(back.evaluations[0].metrics[0].count("correct"), 7U);
+}
+
+/// Each member gone, and each in the place of another type.
+TEST(train_states, that_are_damaged_are_refused) {
+  const train_data_order data{.samples = 10, .order = data_order::sequential, .seed = 6};
+  const client_state whole = to_client_state(some_state(), data);
+  const auto& members = std::get<client_state>(whole.at("troupe_train").value);
+  const auto refuses = [&](const client_state& changed) {
+    const auto read = from_client_state({{"troupe_train", changed}}, data, "checkpoint");
+    return !read && read.error().code == error_code::model_unreadable;
+  };
+  for (const auto& [name, value] : members) {
+    client_state without = members;
+    without.erase(name);
+    EXPECT_TRUE(refuses(without)) << name;
+    client_state other = members;
+    other[name] = client_value::list{client_value(true)};
+    EXPECT_TRUE(refuses(other)) << name;
+  }
+  client_state behind_the_end = members;
+  behind_the_end["sample"] = 10;
+  EXPECT_TRUE(refuses(behind_the_end));
+  client_state negative = members;
+  negative["epoch"] = -1;
+  EXPECT_TRUE(refuses(negative));
+  client_state unequal = members;
+  unequal["losses"] = at::zeros({3}, at::kDouble);
+  EXPECT_TRUE(refuses(unequal));
+  client_state in_float = members;
+  in_float["losses"] = at::zeros({2});
+  EXPECT_TRUE(refuses(in_float));
+  EXPECT_EQ(from_client_state({}, data, "checkpoint").error().code, error_code::model_unreadable);
 }
 
 TEST(training_loss_texts, have_options) {
