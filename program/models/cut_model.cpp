@@ -91,7 +91,7 @@ double cut_cost_of(const worker_options& workers, bool spans_nodes) {
 
 namespace {
 
-/// Before anything is computed: the data would have to be of the same type.
+/// Before anything is computed, since the data would have to be of the same type.
 expected<void> check_types_of_trained(const layered_model& model) {
   for (const graph_weight& each : model.plain().model().weights) {
     const at::ScalarType type = each.tensor.scalar_type();

@@ -57,7 +57,7 @@ std::vector<std::string> evaluation_mode_of(const layered_graph& graph) {
     what += (what.empty() ? "" : ", and ") + counted(found.dropouts, "dropout does nothing", "dropouts do nothing");
   }
   if (what.empty()) return {};
-  return {graph.model().file + " is trained in evaluation mode: " + what};
+  return {graph.model().file + " is trained in evaluation mode, where " + what};
 }
 
 }  // namespace troupe
