@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,6 +11,14 @@
 /// The messages of the two-phase commit with which a training step ends (docs/decisions/0044). A step is a call: its
 /// micro-batches have the ids {call, 0}, {call, 1} and so on.
 namespace troupe {
+
+/// Two stages that share weights, as places of tied layers lie in both (docs/decisions/0047). `one` is the first.
+struct tied_stages {
+  stage_index one = 0;
+  stage_index other = 0;
+
+  friend auto operator<=>(const tied_stages&, const tied_stages&) = default;
+};
 
 /// stage replica -> director, when all backward passes of the call are done and the gradients of all replicas are
 /// added up. No reply. The stage keeps weights and gradient until the decision comes, and takes nothing of a later call

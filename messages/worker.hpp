@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "messages/training.hpp"
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
 
@@ -69,6 +70,8 @@ struct worker_assignment {
   /// The memory of its weights comes before this, in which an incarnation before may have left them. Only where the run
   /// trains.
   bool has_state = false;
+  /// Ascending: pairs of stages that share weights, wherever they are. Their channels stand behind those of the plan.
+  std::vector<tied_stages> ties = {};
   /// Those of the stage, of its worker and of its edges that the run has not spent.
   std::vector<assigned_fault> faults;
 };

@@ -42,6 +42,7 @@ expected<void> driver_orders::check(const worker_assignment& said) const {
   if (fine) fine = within("worker_assignment.loader_pages", said.loader_pages, 0, 1);
   if (fine) fine = within("worker_assignment.warm_up_bytes", said.warm_up_bytes, 0, limits::shm_slot_bytes_max);
   if (fine && said.has_state) fine = check_trains("worker_assignment.has_state");
+  if (fine && !said.ties.empty()) fine = check_trains("worker_assignment.ties");
   for (const assigned_fault& each : said.faults) {
     if (fine) fine = within("worker_assignment.faults", each.number, 0, limits::faults_max - 1);
     if (fine && !parse_fault(each.text)) {

@@ -19,7 +19,7 @@ class transport;
 /// given the number, it would stop the process as by a bug (TROUPE_CHECK). Threads: one.
 class driver_orders {
  public:
-  /// `plan` and `edges` outlive this object.
+  /// `plan` and `edges` outlive this object. The assignment may add channels to the plan.
   driver_orders(const wiring_plan& plan, const transport& edges) : plan_(plan), edges_(edges) {}
 
   [[nodiscard]] expected<void> check(const worker_assignment& said) const;

@@ -112,6 +112,7 @@ expected<void> remote_stage_state::assign(const worker_granted& given) {
                               .loader_pages = shares_memory ? 1u : 0u,
                               .warm_up_bytes = warm_up_bytes,
                               .has_state = state != options_.setup->states.end(),
+                              .ties = assignment.ties,
                               .faults = faults ? faults->assign(options_.at, worker_) : std::vector<assigned_fault>{}});
   return memory_first ? expected<void>{} : lend_page();
 }

@@ -99,6 +99,7 @@ void worker_actor_state::handle(const worker_assignment& to) {
 expected<void> worker_actor_state::become_stage(const worker_assignment& to) {
   const worker_description& what = body_->description;
   TROUPE_TRY(check_fingerprint(to));
+  TROUPE_TRY(add_ties(body_->description.plan, to.ties));
   TROUPE_TRY(body_->process.ensure_threads(to.threads));
   const auto page = TROUPE_TRY(body_->process.take_page("page"));
   // If the process ends from here on, the stage may be the cause: its death is counted.

@@ -28,11 +28,12 @@ class fork_server;
 
 /// What a worker must be told to become one stage replica, because it cannot find it out by itself.
 struct assignment_data {
-  /// worker_assignment::threads, boundaries, runs_plain and inputs.
+  /// worker_assignment::threads, boundaries, runs_plain, inputs and ties.
   std::uint32_t threads = 1;
   std::vector<std::uint64_t> boundaries = {};
   bool runs_plain = false;
   std::vector<std::string> inputs = {};
+  std::vector<tied_stages> ties = {};
   /// Null: the stage is not warmed up.
   payload_ptr warm_up = nullptr;
   /// "5 Conv2d … 14 LogSoftmax", for the log; empty for a stage that is no part of a model.

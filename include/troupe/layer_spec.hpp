@@ -115,7 +115,8 @@ class layer_spec {
 };
 
 /// DeepSpeed's TiedLayerSpec: all places of one key share one module with one set of weights, also in different stages.
-/// The first place builds it.
+/// The factory of the first place builds it; where stages train, once in each stage that has one of the places, with
+/// equal weights (docs/training.md).
 class tied_layer_spec : public layer_spec {
  public:
   template <class Build>
@@ -133,9 +134,13 @@ class tied_layer_spec : public layer_spec {
 /// Builds all layers in order, each key once. E0602: a factory threw or returned nothing; names the layer. E0504:
 /// places of one key have modules of different types.
 expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs);
-/// The same of the layers [begin, end). `before` is called with a layer's index before its factory, unless it is empty.
+/// The same of the layers [begin, end). `before` is called with a layer's index before its factory, unless it is empty;
+/// for a key, both are those of its first place, which may lie before `begin`.
 expected<std::vector<built_layer>> build_layers(const std::vector<layer_spec>& specs, std::size_t begin,
                                                 std::size_t end, const std::function<void(std::size_t)>& before);
+
+/// The first layer with the same key; `index` itself for one that is not tied.
+std::size_t first_place(const std::vector<layer_spec>& specs, std::size_t index);
 
 /// "layer 3 (Linear)"
 std::string layer_name(std::size_t index, const layer_spec& spec);

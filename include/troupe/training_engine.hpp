@@ -78,9 +78,8 @@ class training_engine {
   /// Trains the model in a file of TorchScript or torch.export, or in a folder with a config.json, by the gradients of
   /// its operators as they stand (pipeline.optimize has no effect). It begins with the weights of the file. The mode is
   /// that of the file: warnings(). Errors: those of pipeline_engine::create(); E0504 a model without weights that can
-  /// be trained, with a state of its own, or with a weight that two stages share; E0217 weights that are not float32;
-  /// E0603 no training.loss. An operator without gradient is E0602 of the first train_batch(), with its place in the
-  /// source.
+  /// be trained, or with a state of its own; E0217 weights that are not float32; E0603 no training.loss. An operator
+  /// without gradient is E0602 of the first train_batch(), with its place in the source.
   [[nodiscard]] static expected<std::unique_ptr<training_engine>> create(const std::string& model,
                                                                          training_engine_options options = {});
   /// Trains weights of an architecture that is built in, or of a model whose operators are in another file.

@@ -65,11 +65,13 @@ template <> struct schema<edge_contact> : fields_of<
 template <> struct schema<worker_hello> : message_of<message_kind::worker_hello,
     &worker_hello::pid, &worker_hello::edge_contact> {};
 template <> struct schema<assigned_fault> : fields_of<&assigned_fault::number, &assigned_fault::text> {};
+template <> struct schema<tied_stages> : fields_of<&tied_stages::one, &tied_stages::other> {};
 template <> struct schema<worker_assignment> : message_of<message_kind::worker_assignment,
     &worker_assignment::address, &worker_assignment::incarnation, &worker_assignment::fingerprint,
     &worker_assignment::prefetch_slots, &worker_assignment::stage_slots, &worker_assignment::threads,
     &worker_assignment::boundaries, &worker_assignment::runs_plain, &worker_assignment::inputs,
-    &worker_assignment::loader_pages, &worker_assignment::warm_up_bytes, &worker_assignment::has_state, &worker_assignment::faults> {};
+    &worker_assignment::loader_pages, &worker_assignment::warm_up_bytes, &worker_assignment::has_state,
+    &worker_assignment::ties, &worker_assignment::faults> {};
 template <> struct schema<run_begun> : message_of<message_kind::run_begun, &run_begun::age_ns> {};
 template <> struct schema<offered_edge> : fields_of<&offered_edge::channel, &offered_edge::blobs, &offered_edge::words> {};
 template <> struct schema<wiring_order> : message_of<message_kind::wiring_order,

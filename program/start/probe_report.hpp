@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "messages/payload.hpp"
+#include "messages/training.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include <troupe/error.hpp>
 
@@ -23,6 +24,8 @@ struct cut_report {
   bool runs_plain = false;
   /// cut_places::inputs.
   std::vector<std::string> inputs = {};
+  /// Where the run trains: parts that share weights, ascending.
+  std::vector<tied_stages> ties = {};
   /// "0 Conv2d" for each layer, by part.
   std::vector<std::vector<std::string>> layers;
   /// What each part is warmed up with; null: with nothing.

@@ -49,8 +49,11 @@ json to_json(const cut_report& cut, const std::vector<tensor_place>& places, std
   for (std::size_t part = 0; part < cut.warm_up.size(); ++part, ++next) {
     warm_up.push_back({places[next].begin, places[next].bytes});
   }
+  json ties = json::array();
+  for (const tied_stages& each : cut.ties) ties.push_back({each.one, each.other});
   return {{"name", cut.name},
           {"boundaries", cut.boundaries},
+          {"ties", ties},
           {"runs_plain", cut.runs_plain},
           {"inputs", cut.inputs},
           {"layers", cut.layers},
@@ -64,6 +67,16 @@ cut_report cut_from(const json& value, std::vector<tensor_place>& places) {
   cut.name = text(member(value, "name"), "name");
   for (const json& each : list(member(value, "boundaries"), limits::stages_max + 1, "boundaries")) {
     cut.boundaries.push_back(number(each, "boundaries"));
+  }
+  for (const json& each : list(member(value, "ties"), limits::ranks_max, "ties")) {
+    const auto& pair = list(each, 2, "ties");
+    if (pair.size() != 2) throw misfit{"ties"};
+    const auto stage = [](const json& one) {
+      const std::uint64_t part = number(one, "ties");
+      if (part >= limits::stages_max) throw misfit{"ties"};
+      return static_cast<stage_index>(part);
+    };
+    cut.ties.push_back({stage(pair[0]), stage(pair[1])});
   }
   cut.runs_plain = flag(member(value, "runs_plain"), "runs_plain");
   for (const json& each : list(member(value, "inputs"), limits::ports_max, "inputs"))

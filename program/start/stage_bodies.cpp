@@ -18,6 +18,7 @@
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/tensor/torch_graphs.hpp"
 #include "runtime/training/autograd_body.hpp"
+#include "runtime/training/shared_layers.hpp"
 
 namespace troupe {
 
@@ -109,6 +110,14 @@ training_loss loss_of(const training_loss_options& asked, const sink_options& si
 
 }  // namespace
 
+std::vector<tied_stages> stage_bodies::ties_of(const std::string& pipeline) const {
+  if (!run_.plan.trains) return {};
+  const cut_model& cut = cuts_.at(pipeline);
+  const cut_pipeline& asked = run_.parts().pipelines.at(pipeline);
+  const auto graph = trained_graph_of(asked, *cut.model);
+  return tied_parts(graph ? shared_layers_of(*graph) : shared_layers_of(*asked.model.layers()), cut.places.boundaries);
+}
+
 expected<engine_body> stage_bodies::make_for_engine(stage_address at, const std::shared_ptr<shared_memory>& state,
                                                     bool protects) const {
   const cut_node* part = run_.part_at(at.stage);
@@ -191,6 +200,7 @@ assignment_data assignment_of(const cut_report& cut, std::uint32_t threads, std:
           .boundaries = cut.boundaries,
           .runs_plain = cut.runs_plain,
           .inputs = cut.inputs,
+          .ties = cut.ties,
           .warm_up = cut.warm_up[part],
           .layers = listed(cut.layers[part])};
 }

@@ -26,6 +26,8 @@ class stage_bodies {
 
   void add(const std::string& pipeline, cut_model cut) { cuts_.insert_or_assign(pipeline, std::move(cut)); }
   [[nodiscard]] const std::map<std::string, cut_model>& cuts() const noexcept { return cuts_; }
+  /// Parts of a pipeline that share weights; none where the run does not train.
+  [[nodiscard]] std::vector<tied_stages> ties_of(const std::string& pipeline) const;
   /// The body of one replica. A pipeline's has been added before. E0602 for a factory that fails; E0110 for a
   /// device that this machine lacks; E0104 for graphs on the CPU.
   [[nodiscard]] expected<std::shared_ptr<stage_body>> make(stage_address at) const;

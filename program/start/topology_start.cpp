@@ -55,6 +55,7 @@ probe_report report_of(const stage_bodies& bodies, const topology_probe& probe) 
   made.warnings = probe.warnings();
   for (const auto& [name, cut] : bodies.cuts()) {
     made.cuts.push_back(report_of(cut, name));
+    made.cuts.back().ties = bodies.ties_of(name);
     const rewrite_choice& choice = cut.places.choice;
     made.notes.insert(made.notes.end(), choice.notes.begin(), choice.notes.end());
     made.warnings.insert(made.warnings.end(), choice.warnings.begin(), choice.warnings.end());
@@ -73,11 +74,12 @@ expected<void> find_device_channels(probe_report& into, const checked_run& run) 
 class starter {
  public:
   starter(const checked_run& run, const topology_start_options& options)
-      : run_(run), options_(options), bodies_(run, run.options.threads.value_or(1)) {}
+      : run_(run), options_(options), plan_(run.plan), bodies_(run, run.options.threads.value_or(1)) {}
 
   expected<started_run> start(const sample_block& first) {
     load_kernels(run_);
     TROUPE_TRY(options_.report ? adopt() : try_out(first));
+    for (const cut_report& each : reported_.cuts) TROUPE_TRY(add_ties(plan_, each.ties));
     tell();
     auto faults = TROUPE_TRY(plan_faults());
     if (run_.plan.trains) {
@@ -108,7 +110,7 @@ class starter {
                                .is_elsewhere = workers ? workers->is_remote : nullptr,
                                .page_of = workers ? workers->page_finder() : nullptr};
     auto engines = TROUPE_TRY(assemble(
-        wiring_plan(run_.plan), within_process(transport_name(run_.options.workers.transport)).within(edge_settings()),
+        wiring_plan(plan_), within_process(transport_name(run_.options.workers.transport)).within(edge_settings()),
         [&](stage_address at) {
           auto body = make_body(at);
           return body && faults ? expected<engine_body>(faults->wrap(at, std::move(*body))) : std::move(body);
@@ -122,7 +124,7 @@ class starter {
     }
     workers->faults = std::move(faults);
     if (has_edge_faults(run_.options.faults)) {
-      workers->edges = workers->faults->wrap(workers->edges, run_.plan);
+      workers->edges = workers->faults->wrap(workers->edges, plan_);
     }
     made.running = TROUPE_TRY(running_topology::start(std::move(engines), std::move(workers), run_.process->launch));
     return made;
@@ -313,6 +315,8 @@ class starter {
 
   const checked_run& run_;
   const topology_start_options& options_;
+  /// The run's, with the channels of tied weights.
+  wiring_plan plan_;
   /// Bodies of the stages that run in this process.
   stage_bodies bodies_;
   probe_report reported_;

@@ -6,6 +6,7 @@
 
 #include "runtime/edge/edge.hpp"
 #include "runtime/flow/fan_out.hpp"
+#include <troupe/ids.hpp>
 
 namespace troupe {
 
@@ -25,13 +26,14 @@ struct engine_wiring {
   std::unique_ptr<edge_consumer> gradients_in;
   /// To the stage before; null at the first one.
   std::unique_ptr<edge_producer> gradients_out;
-  /// To and from another replica of this stage, on which each sends its sum once per step, with the id {call, 0}.
+  /// To and from another replica of this stage, or a replica of a stage that shares parameters with it. Each sends its
+  /// sums once per step, with the id {call, 0}.
   struct peer {
-    replica_index replica = 0;
+    stage_address address;
     std::unique_ptr<edge_producer> to;
     std::unique_ptr<edge_consumer> from;
   };
-  /// In the order of the replicas, without this one.
+  /// All but this one, in any order.
   std::vector<peer> peers;
 
   engine_wiring() = default;

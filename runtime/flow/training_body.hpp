@@ -44,9 +44,15 @@ class training_body {
 
   /// What this replica has summed up, for the other replicas of the stage. Null where it had no micro-batch.
   [[nodiscard]] virtual expected<payload_ptr> sum_of_gradients() = 0;
+  /// What it has summed up of the parameters that other stages have, too, for all replicas of these stages
+  /// (docs/decisions/0047). Null where there is nothing. Called where the stage has such peers.
+  [[nodiscard]] virtual expected<payload_ptr> tied_sums() { return payload_ptr{}; }
   /// All backward passes of the call are done. `sums` has the sums of all replicas in their order, this one's among
-  /// them; it is empty where the stage has one replica. Fills weight, squared_norms, state_hash and not_finite.
-  [[nodiscard]] virtual expected<void> finish(call_number call, std::span<const payload_ptr> sums, step_vote& into) = 0;
+  /// them; it is empty where the stage has one replica. `tied` has the tied_sums() of the stages that share parameters
+  /// with this one, in the order of stages and then of replicas. Fills weight, squared_norms, state_hash and
+  /// not_finite.
+  [[nodiscard]] virtual expected<void> finish(call_number call, std::span<const payload_ptr> sums,
+                                              std::span<const payload_ptr> tied, step_vote& into) = 0;
 
   /// Carries out a decision about the call that was finished last. The decision of an older call has no effect, as it
   /// was carried out before. E0620 for a later one, whose gradient is not here.

@@ -12,7 +12,7 @@ training_stage_engine::training_stage_engine(training_stage_engine_options optio
       page_(options_.shared_page ? options_.shared_page : std::make_shared<engine_page>()),
       bell_(page_->bell, options_.shared_page ? bell_reach::all_processes : bell_reach::this_process),
       commands_(bell_),
-      exchange_(options_.address.replica, options_.replicas),
+      exchange_(options_.address, options_.replicas),
       progress_(live_micro_batches_max(options_.stages, options_.address.stage)),
       live_(progress_.live_max()) {
   TROUPE_CHECK(body_ != nullptr, "a stage computes something");

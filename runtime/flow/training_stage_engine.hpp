@@ -49,7 +49,7 @@ struct training_stage_engine_options {
 ///                                                           \--last stage------------------------> choosing
 ///   choosing --gradient of the oldest live micro-batch is here--> (backward) --> sending_gradient --room--> choosing
 ///                                                           \--first stage-----------------------> choosing
-///   choosing --both passes of the whole call are done--> exchanging --sums of all replicas are here--> (finish, vote)
+///   choosing --both passes of the whole call are done--> exchanging --sums of all peers are here--> (finish, vote)
 ///   (vote) --> awaiting_decision --decide_step--> (apply) --> choosing
 ///   any --cancel_call or start_epoch--> choosing, or awaiting_decision of a step before the first call of the epoch
 ///   any --stop--> finished;   choosing --the inbound edge is exhausted in the middle of no step--> finished
@@ -60,7 +60,7 @@ struct training_stage_engine_options {
 ///
 /// Wiring: one inbound edge, with at least live_micro_batches_max() slots; one branch with one edge, which the last
 /// stage has not; gradients_in except at the last stage and gradients_out except at the first, of at least one slot;
-/// and a peer for each other replica.
+/// a peer for each other replica, and one for each replica of each stage that shares parameters with this one.
 ///
 /// Commands, beyond compute_engine.hpp:
 ///  - open_call comes for every call, and a step begins with index 0. `from` of an epoch has index 0 if it is in a

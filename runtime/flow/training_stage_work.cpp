@@ -2,6 +2,7 @@
 
 #include "messages/check.hpp"
 #include "messages/exception_text.hpp"
+#include "messages/try.hpp"
 #include "runtime/flow/make_score.hpp"
 #include "runtime/flow/training_stage_engine.hpp"
 
@@ -100,13 +101,15 @@ expected<payload_ptr> training_stage_engine::try_backward(const activation& inpu
 
 void training_stage_engine::begin_exchange() {
   const call_number call = front_->number;
+  payload_ptr tied;
   payload_ptr sum;
-  if (options_.replicas > 1) {
-    auto made = on_page({call, 0}, [&] { return body_->sum_of_gradients(); });
-    if (!made) return report_step(std::move(made.error()), call);
-    sum = std::move(*made);
-  }
-  exchange_.begin(call, std::move(sum));
+  const auto made = on_page({call, 0}, [&]() -> expected<void> {
+    if (exchange_.has_ties()) tied = TROUPE_TRY(body_->tied_sums());
+    if (options_.replicas > 1) sum = TROUPE_TRY(body_->sum_of_gradients());
+    return {};
+  });
+  if (!made) return report_step(made.error(), call);
+  exchange_.begin(call, std::move(sum), std::move(tied));
   phase_ = phase::exchanging;
   static_cast<void>(exchange());
 }
@@ -125,7 +128,7 @@ step_result training_stage_engine::exchange() {
 void training_stage_engine::complete_step() {
   const call_number call = front_->number;
   step_vote vote;
-  const auto finished = on_page({call, 0}, [&] { return body_->finish(call, exchange_.sums(), vote); });
+  const auto finished = on_page({call, 0}, [&] { return body_->finish(call, exchange_.sums(), exchange_.tied(), vote); });
   exchange_.end();
   if (!finished) return report_step(finished.error(), call);
   trace(instruction_kind::reduce_grads, {call, 0});

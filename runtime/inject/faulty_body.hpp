@@ -92,8 +92,10 @@ class faulty_training_body final : public training_body {
     return inner_->backward(id, gradient);
   }
   [[nodiscard]] expected<payload_ptr> sum_of_gradients() override { return inner_->sum_of_gradients(); }
-  [[nodiscard]] expected<void> finish(call_number call, std::span<const payload_ptr> sums, step_vote& into) override {
-    return inner_->finish(call, sums, into);
+  [[nodiscard]] expected<payload_ptr> tied_sums() override { return inner_->tied_sums(); }
+  [[nodiscard]] expected<void> finish(call_number call, std::span<const payload_ptr> sums,
+                                      std::span<const payload_ptr> tied, step_vote& into) override {
+    return inner_->finish(call, sums, tied, into);
   }
   [[nodiscard]] expected<void> apply(const step_decision& decision) override { return inner_->apply(decision); }
   void drop() noexcept override { inner_->drop(); }

@@ -27,13 +27,13 @@ class lowest_number {
   std::atomic<std::size_t> lowest_ = none;
 };
 
-/// to = from, or to = to + from. The first parameter with a result that is not finite.
-std::size_t combine(const parameter_layout& layout, const std::vector<parameter_block>& blocks, std::byte* to,
+/// to = from, or to = to + from. The first of the sums with a result that is not finite.
+std::size_t combine(const std::vector<stored_tensor>& sums, const std::vector<parameter_block>& blocks, std::byte* to,
                     const std::vector<const std::byte*>& from, bool adds) {
   lowest_number odd;
   each_block(blocks, [&](std::size_t index) {
     const parameter_block& block = blocks[index];
-    const stored_tensor& parameter = layout.parameters()[block.parameter];
+    const stored_tensor& parameter = sums[block.parameter];
     const std::byte* const more = from[block.parameter];
     const std::uint64_t within = block.offset - parameter.offset;
     const bool is_finite = with_kernels(parameter.type, [&]<class Number>(const update_kernels<Number>& kernels) {
@@ -68,7 +68,7 @@ bool has_below(std::uint64_t leaf, std::uint64_t one, std::uint64_t other) {
 }  // namespace
 
 void gradient_tree::add(std::uint64_t leaf, micro_batch_id id, std::span<const at::Tensor> gradients) {
-  TROUPE_CHECK(gradients.size() == layout_->parameters().size(), "there is a gradient for each parameter");
+  TROUPE_CHECK(gradients.size() == layout_->sums().size(), "there is a gradient for each sum");
   TROUPE_CHECK(!finished_.defined(), "a sum that was taken grows no more");
   TROUPE_CHECK(nodes_.empty() || nodes_.back().leaf < leaf, "the leaves of a step ascend");
   std::vector<at::Tensor> kept;
@@ -77,7 +77,7 @@ void gradient_tree::add(std::uint64_t leaf, micro_batch_id id, std::span<const a
     const at::Tensor& each = gradients[index];
     from.push_back(nullptr);
     if (!each.defined()) continue;
-    const stored_tensor& parameter = layout_->parameters()[index];
+    const stored_tensor& parameter = layout_->sums()[index];
     TROUPE_CHECK(each.sizes() == parameter.sizes && each.scalar_type() == parameter.type && each.is_cpu(),
                  "a gradient has shape and type of its parameter");
     kept.push_back(each.contiguous());
@@ -89,7 +89,7 @@ void gradient_tree::add(std::uint64_t leaf, micro_batch_id id, std::span<const a
   const bool is_upper = !nodes_.empty() && common_level(nodes_.back().leaf, leaf) == 1;
   if (!is_upper) nodes_.push_back({.leaf = leaf, .sum = new_buffer()});
   nodes_.back().leaf = leaf;
-  note(combine(*layout_, blocks_, bytes_in(nodes_.back().sum), from, is_upper), id);
+  note(combine(layout_->sums(), blocks_, bytes_in(nodes_.back().sum), from, is_upper), id);
   while (nodes_.size() > 1 && !has_below(leaf + 1, nodes_[nodes_.size() - 2].leaf, leaf)) join(id);
 }
 
@@ -118,7 +118,7 @@ void gradient_tree::clear() noexcept {
 at::Tensor gradient_tree::new_buffer() {
   if (unused_.empty()) {
     // the bytes between tensors are sent and hashed, too
-    return at::zeros({static_cast<std::int64_t>(layout_->section_bytes())}, at::kByte);
+    return at::zeros({static_cast<std::int64_t>(layout_->sum_bytes())}, at::kByte);
   }
   at::Tensor made = std::move(unused_.back());
   unused_.pop_back();
@@ -129,14 +129,14 @@ void gradient_tree::join(micro_batch_id id) {
   node upper = std::move(nodes_.back());
   nodes_.pop_back();
   std::vector<const std::byte*> from;
-  for (const stored_tensor& each : layout_->parameters()) from.push_back(bytes_in(upper.sum) + each.offset);
-  note(combine(*layout_, blocks_, bytes_in(nodes_.back().sum), from, true), id);
+  for (const stored_tensor& each : layout_->sums()) from.push_back(bytes_in(upper.sum) + each.offset);
+  note(combine(layout_->sums(), blocks_, bytes_in(nodes_.back().sum), from, true), id);
   nodes_.back().leaf = upper.leaf;
   unused_.push_back(std::move(upper.sum));
 }
 
-void gradient_tree::note(std::size_t parameter, micro_batch_id id) {
-  if (parameter != none && !not_finite_) not_finite_ = odd_sum{.parameter = parameter, .id = id};
+void gradient_tree::note(std::size_t sum, micro_batch_id id) {
+  if (sum != none && !not_finite_) not_finite_ = odd_sum{.sum = sum, .id = id};
 }
 
 }  // namespace troupe

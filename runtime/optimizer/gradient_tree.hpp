@@ -16,23 +16,23 @@ namespace troupe {
 /// The sum of the gradients of micro-batches in the order of docs/decisions/0045: the leaves of a binary tree, each
 /// node the sum of its lower and its upper one, and missing leaves left out. So the bits depend on the leaves that are
 /// there, and not on the tree's height. Keeps at most as many partial sums as the tree has levels, each of
-/// section_bytes().
+/// sum_bytes(): one for each of the layout's sums().
 ///
 /// Threads: one at a time; large tensors use the caller's team.
 class gradient_tree {
  public:
   /// Where a sum first had infinity or NaN.
   struct odd_sum {
-    std::size_t parameter = 0;
+    std::size_t sum = 0;  ///< its position in sums()
     micro_batch_id id;
   };
 
   /// `layout` outlives this object.
-  explicit gradient_tree(const parameter_layout& layout) : layout_(&layout), blocks_(blocks_of(layout)) {}
+  explicit gradient_tree(const parameter_layout& layout) : layout_(&layout), blocks_(blocks_of(layout.sums())) {}
 
   /// See trained_parameters::add_gradient(). Leaves ascend.
   void add(std::uint64_t leaf, micro_batch_id id, std::span<const at::Tensor> gradients);
-  /// The sum of all, laid out as the layout has it (a tensor of bytes); undefined where nothing was added. Its memory
+  /// The sums of all, laid out as the layout has them (a tensor of bytes); undefined where nothing was added. Its memory
   /// is used again after clear().
   [[nodiscard]] const at::Tensor& sum();
   /// The same, for others to keep: it is never written to again.
@@ -49,7 +49,7 @@ class gradient_tree {
   [[nodiscard]] at::Tensor new_buffer();
   /// Adds the last partial sum to the one before it.
   void join(micro_batch_id id);
-  void note(std::size_t parameter, micro_batch_id id);
+  void note(std::size_t sum, micro_batch_id id);
 
   const parameter_layout* layout_;
   std::vector<parameter_block> blocks_;

@@ -2,10 +2,10 @@
 
 namespace troupe {
 
-std::vector<parameter_block> blocks_of(const parameter_layout& layout) {
+std::vector<parameter_block> blocks_of(const std::vector<stored_tensor>& tensors) {
   std::vector<parameter_block> blocks;
-  for (std::size_t index = 0; index < layout.parameters().size(); ++index) {
-    const stored_tensor& parameter = layout.parameters()[index];
+  for (std::size_t index = 0; index < tensors.size(); ++index) {
+    const stored_tensor& parameter = tensors[index];
     const std::uint64_t size = c10::elementSize(parameter.type);
     for (std::uint64_t begin = 0; begin < parameter.elements; begin += parameter_block::elements_max) {
       blocks.push_back(

@@ -15,13 +15,13 @@ namespace troupe {
 struct parameter_block {
   static constexpr std::uint64_t elements_max = 65536;
 
-  std::size_t parameter = 0;
-  std::uint64_t offset = 0;  ///< bytes from the beginning of a section
+  std::size_t parameter = 0;  ///< its position
+  std::uint64_t offset = 0;   ///< bytes from the beginning of a section
   std::int64_t elements = 0;
 };
 
-/// All of the parameters, in their order, in blocks of 65,536 elements: the unit of work of one thread.
-std::vector<parameter_block> blocks_of(const parameter_layout& layout);
+/// All of the tensors, in their order, in blocks of 65,536 elements: the unit of work of one thread.
+std::vector<parameter_block> blocks_of(const std::vector<stored_tensor>& tensors);
 
 /// Calls `compute(index)` for each index below blocks.size(), on the caller's team where there is work for it.
 template <class Compute>

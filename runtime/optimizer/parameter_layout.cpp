@@ -1,9 +1,11 @@
 #include "runtime/optimizer/parameter_layout.hpp"
 
 #include <set>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 
+#include "messages/check.hpp"
 #include "messages/try.hpp"
 
 namespace troupe {
@@ -30,6 +32,10 @@ class layout_hash {
       add(each.sizes.size());
       for (const std::int64_t size : each.sizes) add(static_cast<std::uint64_t>(size));
     }
+  }
+  void add(const tied_parameter& tie) {
+    for (const std::uint64_t each : {tie.parameter, tie.begin, tie.end, tie.places.size()}) add(each);
+    for (const std::size_t each : tie.places) add(static_cast<std::uint64_t>(each));
   }
   [[nodiscard]] std::uint64_t value() const { return value_; }
 
@@ -71,18 +77,39 @@ expected<std::vector<stored_tensor>> place_tensors(const named_tensors& tensors,
 }  // namespace
 
 expected<parameter_layout> parameter_layout::make(const named_tensors& parameters, const named_tensors& buffers,
-                                                  const optimizer_options& options) {
+                                                  const optimizer_options& options,
+                                                  std::vector<tied_parameter> ties) {
   TROUPE_TRY(check(options));
   parameter_layout made;
   made.options_ = options;
   made.parameters_ = TROUPE_TRY(place_tensors(parameters, true, made.section_bytes_));
   made.buffers_ = TROUPE_TRY(place_tensors(buffers, false, made.buffer_bytes_));
+  made.ties_ = std::move(ties);
+  made.place_sums();
   layout_hash hash;
   hash.add(made.parameters_);
   hash.add(made.buffers_);
   for (const std::string_view name : moment_names(options)) hash.add(name);
+  for (const tied_parameter& each : made.ties_) hash.add(each);
   made.hash_ = hash.value();
   return made;
+}
+
+void parameter_layout::place_sums() {
+  sums_ = parameters_;
+  sum_bytes_ = section_bytes_;
+  for (const tied_parameter& tie : ties_) {
+    TROUPE_CHECK(tie.parameter < parameters_.size() && tie.begin < tie.end && tie.end <= tie.places.size(),
+                 "a tie is one of parameters and places that there are");
+    further_sums_.push_back(sums_.size());
+    for (std::size_t place = tie.begin + 1; place < tie.end; ++place) {
+      stored_tensor further = parameters_[tie.parameter];
+      further.name += " in layer " + std::to_string(tie.places[place]);
+      further.offset = sum_bytes_;
+      sum_bytes_ += (further.bytes() + alignment - 1) / alignment * alignment;
+      sums_.push_back(std::move(further));
+    }
+  }
 }
 
 std::uint64_t parameter_layout::half_bytes() const noexcept {

@@ -11,6 +11,7 @@
 #include "runtime/kernel/update_kernels.hpp"
 #include "runtime/optimizer/finish_blocks.hpp"
 #include "runtime/optimizer/parameter_blocks.hpp"
+#include "runtime/optimizer/tied_sums.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 
 namespace troupe {
@@ -47,7 +48,7 @@ std::vector<at::Tensor> values_of(const named_tensors& tensors) {
 }  // namespace
 
 trained_parameters::trained_parameters(parameter_memory memory)
-    : memory_(std::move(memory)), blocks_(blocks_of(memory_.layout())), tree_(memory_.layout()) {
+    : memory_(std::move(memory)), blocks_(blocks_of(memory_.layout().parameters())), tree_(memory_.layout()) {
   for (std::size_t half = 0; half < halves_.size(); ++half) {
     std::byte* const begin = memory_.half(half);
     halves_[half].weights = views_of(layout().parameters(), begin);
@@ -90,21 +91,28 @@ payload_ptr trained_parameters::sum() {
   return all.defined() ? make_tensors(all) : nullptr;
 }
 
+payload_ptr trained_parameters::tied_sums() {
+  return pack_tied_sums(layout(), tree_.sum());
+}
+
 void trained_parameters::drop() noexcept {
   tree_.clear();
 }
 
 expected<void> trained_parameters::finish(call_number call, std::span<const payload_ptr> sums,
-                                          std::span<const at::Tensor> buffers, step_vote& into) {
+                                          std::span<const payload_ptr> tied, std::span<const at::Tensor> buffers,
+                                          step_vote& into) {
   std::vector<const std::byte*> pieces;
   if (sums.empty()) {
     const at::Tensor& all = tree_.sum();
     pieces.push_back(all.defined() ? static_cast<const std::byte*>(all.const_data_ptr()) : nullptr);
   }
   for (const payload_ptr& each : sums) pieces.push_back(TROUPE_TRY(sum_in(each, layout())));
+  parameter_sums all = own_sums(layout(), pieces);
+  TROUPE_TRY(add_tied_sums(all, layout(), tied, pieces.size()));
   TROUPE_TRY(memory_.unprotect(parameter_memory::area::gradient));
   memory_.set_finished(std::nullopt);
-  const finished_sums made = finish_blocks(layout(), blocks_, pieces, memory_.gradient(), memory_.half(version()));
+  const finished_sums made = finish_blocks(layout(), blocks_, all, memory_.gradient(), memory_.half(version()));
   write_buffers(1 - version(), buffers);
   memory_.set_finished(call);
   memory_.protect();
@@ -116,12 +124,12 @@ expected<void> trained_parameters::finish(call_number call, std::span<const payl
 }
 
 std::optional<error> trained_parameters::not_finite(std::optional<std::size_t> in_finish, call_number call) const {
-  const auto message = [&](const std::string& where, std::size_t parameter) {
-    return error{error_code::gradient_not_finite, where + ", parameter " + layout().parameters()[parameter].name,
+  const auto message = [&](const std::string& where, std::size_t sum) {
+    return error{error_code::gradient_not_finite, where + ", parameter " + layout().sums()[sum].name,
                  "the sum of the gradients has infinity or NaN",
                  "lower the learning rate, or look for values in the data that are not finite"};
   };
-  if (tree_.not_finite()) return message(to_string(tree_.not_finite()->id), tree_.not_finite()->parameter);
+  if (tree_.not_finite()) return message(to_string(tree_.not_finite()->id), tree_.not_finite()->sum);
   if (in_finish) return message("call " + std::to_string(call) + ", sum over the replicas", *in_finish);
   return std::nullopt;
 }

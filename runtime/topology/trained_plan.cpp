@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <string>
 
 #include "messages/limits.hpp"
@@ -53,17 +54,27 @@ void add_gradients(wiring_plan& plan) {
   }
 }
 
+void add_sums(wiring_plan& plan, std::size_t from, std::size_t to) {
+  const std::size_t added = add_channel(plan, from, to, channel_kind::sums);
+  plan.instances[from].sums_out.push_back(added);
+  plan.instances[to].sums_in.push_back(added);
+}
+
 void add_sums(wiring_plan& plan) {
   for (std::size_t from = 0; from < plan.instances.size(); ++from) {
     const stage_index stage = plan.instances[from].address.stage;
     for (replica_index replica = 0; replica < plan.nodes[stage].replicas; ++replica) {
       const std::size_t to = plan.instance_at({stage, replica});
-      if (to == from) continue;
-      const std::size_t added = add_channel(plan, from, to, channel_kind::sums);
-      plan.instances[from].sums_out.push_back(added);
-      plan.instances[to].sums_in.push_back(added);
+      if (to != from) add_sums(plan, from, to);
     }
   }
+}
+
+expected<void> check_channels(const wiring_plan& plan) {
+  if (plan.channels.size() <= limits::ranks_max) return {};
+  return fail(error_code::topology_invalid, "topology",
+              "stages and replicas need more than " + std::to_string(limits::ranks_max) + " edges",
+              "use fewer replicas");
 }
 
 }  // namespace
@@ -79,10 +90,30 @@ expected<void> make_trainable(wiring_plan& plan) {
   add_gradients(plan);
   add_sums(plan);
   plan.trains = true;
-  if (plan.channels.size() <= limits::ranks_max) return {};
-  return fail(error_code::topology_invalid, "topology",
-              "stages and replicas need more than " + std::to_string(limits::ranks_max) + " edges",
-              "use fewer replicas");
+  return check_channels(plan);
+}
+
+expected<void> add_ties(wiring_plan& plan, std::span<const tied_stages> ties) {
+  const std::size_t stages = plan.trains ? plan.nodes.size() - 1 : 0;
+  const tied_stages* before = nullptr;
+  for (const tied_stages& each : ties) {
+    if (each.one >= each.other || each.other >= stages || (before != nullptr && !(*before < each))) {
+      return fail(error_code::wire_malformed, "topology, tied stages",
+                  std::to_string(each.one) + " and " + std::to_string(each.other) + " are no further pair of stages",
+                  "run the same version of Troupe everywhere");
+    }
+    before = &each;
+    for (replica_index one = 0; one < plan.nodes[each.one].replicas; ++one) {
+      for (replica_index other = 0; other < plan.nodes[each.other].replicas; ++other) {
+        const std::size_t first = plan.instance_at({each.one, one});
+        const std::size_t second = plan.instance_at({each.other, other});
+        add_sums(plan, first, second);
+        add_sums(plan, second, first);
+      }
+    }
+    TROUPE_TRY(check_channels(plan));
+  }
+  return {};
 }
 
 }  // namespace troupe

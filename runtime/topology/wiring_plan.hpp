@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "messages/training.hpp"
 #include "runtime/topology/stage_graph.hpp"
 #include <troupe/error.hpp>
 #include <troupe/ids.hpp>
@@ -37,7 +39,7 @@ struct wired_node {
 enum class channel_kind : std::uint8_t {
   activations,
   gradients,  ///< from a stage to the one before it
-  sums,       ///< of a step's gradients, from one replica of a stage to another
+  sums,       ///< of a step's gradients, from one replica to another of its stage or of one that it shares weights with
 };
 
 /// One engine: one replica of one source or stage.
@@ -47,7 +49,7 @@ struct wired_instance {
   std::vector<std::size_t> inbound;
   std::vector<std::size_t> outbound;
   /// Those of the other kinds, where the run trains: from the next stage, to the stage before, and from and to the
-  /// other replicas in their order.
+  /// other replicas in their order, with those of stages that share weights behind them.
   std::optional<std::size_t> gradients_in = std::nullopt;
   std::optional<std::size_t> gradients_out = std::nullopt;
   std::vector<std::size_t> sums_in = {};
@@ -107,6 +109,12 @@ inline constexpr std::uint32_t gradient_slots = 2;
 /// (docs/decisions/0044), but no more than limits::pipe_buffers_max. E0504 where the stages are no chain or are not all
 /// copied together, or the number of replicas is no power of two.
 expected<void> make_trainable(wiring_plan& plan);
+
+/// Adds the channels for the sums of tied weights to a plan that trains: both ways between every replica of the one
+/// stage and every one of the other. Where a model is cut is known later than its plan, so that they stand behind all
+/// others. E0504 for more than limits::ranks_max channels; E0702 for stages that the plan has not, or that are not
+/// distinct pairs in their order.
+expected<void> add_ties(wiring_plan& plan, std::span<const tied_stages> ties);
 
 /// "edge stage 0 -> stage 1".
 [[nodiscard]] std::string channel_name(const wiring_plan& plan, std::size_t channel);

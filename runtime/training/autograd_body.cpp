@@ -1,5 +1,7 @@
 #include "runtime/training/autograd_body.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -99,6 +101,34 @@ void autograd_body::on_start() {
   set_threads_of_this_thread(options_.threads);
 }
 
+/// A segment has one place of a tied parameter at most, so that autograd gives the gradient of each place.
+std::size_t autograd_body::end_of_segment(std::size_t begin) const {
+  const auto& layers = part_->layers();
+  const std::size_t interval = options_.recompute_interval;
+  std::size_t end = layers.end;
+  if (interval > 0) end = std::min(end, begin + interval - (begin - layers.begin) % interval);
+  for (const tied_parameter& tie : part_->ties()) {
+    for (std::size_t place = tie.begin + 1; place < tie.end; ++place) {
+      if (tie.places[place] > begin) end = std::min(end, tie.places[place]);
+    }
+  }
+  return end;
+}
+
+/// By parameter, the sum to which its gradient in the segment is added.
+std::vector<std::size_t> autograd_body::sums_of(const segment_record& segment) const {
+  std::vector<std::size_t> found(part_->parameters().size());
+  std::iota(found.begin(), found.end(), std::size_t{0});
+  for (std::size_t at = 0; at < part_->ties().size(); ++at) {
+    const tied_parameter& tie = part_->ties()[at];
+    for (std::size_t place = tie.begin; place < tie.end; ++place) {
+      if (tie.places[place] < segment.begin || tie.places[place] >= segment.end) continue;
+      found[tie.parameter] = state_->layout().sum_at(at, place);
+    }
+  }
+  return found;
+}
+
 std::string autograd_body::where() const {
   return "stage " + std::to_string(options_.stage);
 }
@@ -130,13 +160,13 @@ expected<void> autograd_body::compute(live_batch& batch, std::vector<at::Tensor>
   part_->set_training(true);
   const auto [begin, end, all] = part_->layers();
   const bool is_again = options_.recompute_interval > 0;
-  const std::size_t interval = is_again ? options_.recompute_interval : end - begin;
   const std::vector<at::Tensor> received = values;
   running_statistics seen;
   training_pass pass(place_of_draws(options_.seed, state_->step(), batch.input));
   at::Tensor loss_sum;
-  for (std::size_t from = begin; from < end; from += interval) {
-    segment_record segment{.begin = from, .end = std::min(end, from + interval)};
+  for (std::size_t from = begin, to = begin; from < end; from = to) {
+    to = end_of_segment(from);
+    segment_record segment{.begin = from, .end = to};
     segment.inputs = leaves_of(values, part_->gradients_of(from, values.size()));
     segment.outputs = TROUPE_TRY(runner_.run(segment, pass, &seen));
     values.clear();
@@ -209,7 +239,7 @@ expected<std::vector<at::Tensor>> autograd_body::run_back(live_batch& batch, con
   std::vector<at::Tensor> gradients = received;
   std::vector<at::Tensor> parameters;
   for (const auto& [name, tensor] : part_->parameters()) parameters.push_back(tensor);
-  std::vector<at::Tensor> sums(parameters.size());
+  std::vector<at::Tensor> sums(state_->layout().sums().size());
   while (!batch.segments.empty()) {
     segment_record segment = std::move(batch.segments.back());
     batch.segments.pop_back();
@@ -232,12 +262,14 @@ expected<std::vector<at::Tensor>> autograd_body::run_back(live_batch& batch, con
       segment.outputs.clear();
       if (!ends.outputs.empty() && !wanted.empty())
         made = torch::autograd::grad(ends.outputs, wanted, ends.gradients, false, false, true);
-      for (std::size_t at = 0; at < sums.size(); ++at) {
+      const std::vector<std::size_t> into = sums_of(segment);
+      for (std::size_t at = 0; at < parameters.size(); ++at) {
         if (!made[at].defined()) continue;
         if (made[at].is_sparse()) made[at] = made[at].to_dense();
-        sums[at] = sums[at].defined() ? sums[at].add(made[at]) : made[at];
+        at::Tensor& sum = sums[into[at]];
+        sum = sum.defined() ? sum.add(made[at]) : made[at];
       }
-      gradients = gradients_of_inputs(segment.inputs, std::span(made).subspan(sums.size()));
+      gradients = gradients_of_inputs(segment.inputs, std::span(made).subspan(parameters.size()));
     } catch (const std::exception& caught) {
       return runner_.failure(caught, segment.begin, segment.end, "the backward pass", {});
     }
@@ -255,7 +287,12 @@ expected<payload_ptr> autograd_body::sum_of_gradients() {
   return std::make_shared<const tensor_set>(std::move(tensors));
 }
 
-expected<void> autograd_body::finish(call_number call, std::span<const payload_ptr> sums, step_vote& into) {
+expected<payload_ptr> autograd_body::tied_sums() {
+  return state_->tied_sums();
+}
+
+expected<void> autograd_body::finish(call_number call, std::span<const payload_ptr> sums,
+                                     std::span<const payload_ptr> tied, step_vote& into) {
   std::vector<at::Tensor> buffers;
   for (std::size_t at = 0; at < part_->buffers().size(); ++at) buffers.push_back(state_->buffer(at));
   std::vector<payload_ptr> gradients;
@@ -276,7 +313,7 @@ expected<void> autograd_body::finish(call_number call, std::span<const payload_p
   }
   const running_statistics& seen = sums.empty() ? statistics_ : all;
   if (!seen.empty()) buffers = seen.folded_into(buffers);
-  TROUPE_TRY(state_->finish(call, gradients, seen.empty() ? std::vector<at::Tensor>() : buffers, into));
+  TROUPE_TRY(state_->finish(call, gradients, tied, seen.empty() ? std::vector<at::Tensor>() : buffers, into));
   into.weight = part_->is_last() ? weight_ : 0;
   statistics_.clear();
   weight_ = 0;

@@ -64,7 +64,9 @@ class autograd_body final : public training_body {
   [[nodiscard]] expected<void> evaluate(const activation& input, activation& output) override;
   [[nodiscard]] expected<payload_ptr> backward(micro_batch_id id, const payload_ptr& gradient) override;
   [[nodiscard]] expected<payload_ptr> sum_of_gradients() override;
-  [[nodiscard]] expected<void> finish(call_number call, std::span<const payload_ptr> sums, step_vote& into) override;
+  [[nodiscard]] expected<payload_ptr> tied_sums() override;
+  [[nodiscard]] expected<void> finish(call_number call, std::span<const payload_ptr> sums,
+                                      std::span<const payload_ptr> tied, step_vote& into) override;
   [[nodiscard]] expected<void> apply(const step_decision& decision) override;
   void drop() noexcept override;
 
@@ -92,6 +94,8 @@ class autograd_body final : public training_body {
   };
 
   [[nodiscard]] std::string where() const;
+  [[nodiscard]] std::size_t end_of_segment(std::size_t begin) const;
+  [[nodiscard]] std::vector<std::size_t> sums_of(const segment_record& segment) const;
   [[nodiscard]] expected<void> compute(live_batch& batch, std::vector<at::Tensor> values, activation& output);
   [[nodiscard]] expected<std::vector<at::Tensor>> run_back(live_batch& batch, const payload_ptr& gradient);
   void use_current_version();

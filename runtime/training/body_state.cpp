@@ -21,7 +21,7 @@ expected<void> autograd_body::load(const state_dict& weights, const state_dict& 
 }
 
 expected<parameter_layout> layout_of(const trained_part& part, const optimizer_options& optimizer) {
-  return parameter_layout::make(part.parameters(), part.buffers(), optimizer);
+  return parameter_layout::make(part.parameters(), part.buffers(), optimizer, part.ties());
 }
 
 expected<std::unique_ptr<autograd_body>> make_training_body(std::unique_ptr<trained_part> part,

@@ -20,6 +20,7 @@
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/training/gradient_values.hpp"
 #include "runtime/training/operator_gradients.hpp"
+#include "runtime/training/shared_layers.hpp"
 #include "runtime/training/training_pass.hpp"
 #include "runtime/training/weight_inputs.hpp"
 
@@ -38,11 +39,13 @@ struct layer_code {
 class graph_training_part final : public trained_part {
  public:
   graph_training_part(layered_graph_ptr graph, layer_range layers, named_tensors parameters, named_tensors constants,
-                      std::vector<std::string> absent)
+                      std::vector<tied_parameter> ties, std::set<std::string> copies, std::vector<std::string> absent)
       : graph_(std::move(graph)), absent_(std::move(absent)) {
     layers_ = layers;
     parameters_ = std::move(parameters);
     constants_ = std::move(constants);
+    ties_ = std::move(ties);
+    copies_ = std::move(copies);
     for (const auto& [name, tensor] : parameters_) handles_.push_back(tensor);
   }
 
@@ -106,23 +109,6 @@ class graph_training_part final : public trained_part {
   bool is_training_ = false;
 };
 
-using tensor_set_of_weights = std::set<const c10::TensorImpl*>;
-
-/// The constants that these layers use.
-tensor_set_of_weights used_by(const layered_graph& graph, std::size_t begin, std::size_t end) {
-  tensor_set_of_weights used;
-  const std::vector<torch::jit::Node*> steps = steps_of(*graph.model().graph);
-  for (std::size_t layer = begin; layer < end; ++layer) {
-    for (std::size_t step = graph.layers()[layer].begin; step < graph.layers()[layer].end; ++step)
-      each_constant(*steps[step], [&](const at::Tensor& each) { used.insert(each.unsafeGetTensorImpl()); });
-  }
-  return used;
-}
-
-bool is_trained(const graph_weight& weight) {
-  return weight.kind == weight_kind::trainable && weight.tensor.is_floating_point();
-}
-
 /// Constants are not of a stage's state, so that nothing would undo what a step that is done again has written.
 expected<void> check_statistics(const layered_graph& graph, std::size_t begin, std::size_t end) {
   for (std::size_t layer = begin; layer < end; ++layer) {
@@ -132,21 +118,6 @@ expected<void> check_statistics(const layered_graph& graph, std::size_t begin, s
                 "the model was exported in training mode, and the layer " + *found,
                 "export it in evaluation mode (model.eval()), so that the statistics are fixed, or describe its layers "
                 "in a pipeline_module");
-  }
-  return {};
-}
-
-expected<void> check_shared(const layered_graph& graph, std::size_t begin, std::size_t end,
-                            const tensor_set_of_weights& used) {
-  tensor_set_of_weights elsewhere = used_by(graph, 0, begin);
-  elsewhere.merge(used_by(graph, end, graph.layers().size()));
-  for (const graph_weight& each : graph.model().weights) {
-    const auto* const tensor = each.tensor.unsafeGetTensorImpl();
-    if (!is_trained(each) || !used.contains(tensor) || !elsewhere.contains(tensor)) continue;
-    return fail(error_code::topology_invalid, graph.model().file,
-                "the weight \"" + each.name +
-                    "\" is used in two stages, and stages do not exchange the gradients of tied weights",
-                "choose a partition that has all layers with this weight in one stage");
   }
   return {};
 }
@@ -168,25 +139,34 @@ expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_g
                 "export the module with parameters that require gradients, and not frozen");
   }
   TROUPE_TRY(check_statistics(*graph, begin, end));
-  const tensor_set_of_weights used = used_by(*graph, begin, end);
-  TROUPE_TRY(check_shared(*graph, begin, end, used));
+  const auto users = users_of_constants(*graph);
   named_tensors parameters;
   named_tensors constants;
+  std::vector<tied_parameter> ties;
+  std::set<std::string> copies;
   std::unordered_map<const c10::TensorImpl*, std::size_t> positions;
   for (const graph_weight& each : model.weights) {
     const auto* const tensor = each.tensor.unsafeGetTensorImpl();
-    if (!used.contains(tensor) || positions.contains(tensor)) continue;
+    const auto found = users.find(tensor);
+    if (found == users.end() || positions.contains(tensor)) continue;
+    const tied_parameter places = places_in(found->second, begin, end);
+    if (places.begin == places.end) continue;
+    if (!places.is_owned()) copies.insert(each.name);
     if (!is_trained(each)) {
       constants.set(each.name, each.tensor);
       continue;
     }
     positions.emplace(tensor, parameters.size());
+    if (places.places.size() > 1) {
+      ties.push_back(places);
+      ties.back().parameter = parameters.size();
+    }
     at::Tensor leaf = each.tensor.is_inference() ? each.tensor.clone() : each.tensor.detach();
     parameters.set(each.name, leaf.requires_grad_());
   }
   auto made = std::make_unique<graph_training_part>(
       graph, trained_part::layer_range{.begin = begin, .end = end, .of = graph->layers().size()}, std::move(parameters),
-      std::move(constants), absent);
+      std::move(constants), std::move(ties), std::move(copies), absent);
   const gradient_values values(*model.graph, [&](const at::Tensor& constant) {
     return std::ranges::any_of(
         model.weights, [&](const graph_weight& each) { return is_trained(each) && each.tensor.is_same(constant); });

@@ -15,8 +15,8 @@ namespace troupe {
 /// that the model's table has as trainable are trained; everything else are constants, which all replicas share. The
 /// first training pass looks at each operator, and E0602 names one that has no gradient, with its place in the source.
 ///
-/// E0504: the model has a state of its own, or no weights that are trained; a weight is used in another stage
-/// as well. `absent`: as for inputs_by_name().
+/// A weight that a layer before the part uses as well is a copy (trained_part::is_copy). `absent`: as for
+/// inputs_by_name(). E0504: the model has a state of its own, or no weights that are trained.
 expected<std::unique_ptr<trained_part>> make_graph_training_part(const layered_graph_ptr& graph, std::size_t begin,
                                                                  std::size_t end,
                                                                  const std::vector<std::string>& absent = {});

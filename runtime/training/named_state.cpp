@@ -40,10 +40,13 @@ class given_tensors {
 state_dict weights_of(const trained_part& part, const trained_parameters& values) {
   state_dict made;
   std::size_t at = 0;
-  for (const auto& [name, tensor] : part.parameters()) made.push_back({name, values.weight(at++)});
+  const auto add = [&](const std::string& name, const at::Tensor& tensor) {
+    if (!part.is_copy(name)) made.push_back({name, tensor});
+  };
+  for (const auto& [name, tensor] : part.parameters()) add(name, values.weight(at++));
   at = 0;
-  for (const auto& [name, tensor] : part.buffers()) made.push_back({name, values.buffer(at++)});
-  for (const auto& [name, tensor] : part.constants()) made.push_back({name, tensor});
+  for (const auto& [name, tensor] : part.buffers()) add(name, values.buffer(at++));
+  for (const auto& [name, tensor] : part.constants()) add(name, tensor);
   return made;
 }
 
@@ -52,7 +55,7 @@ state_dict moments_of(const trained_part& part, const trained_parameters& values
   const auto names = moment_names(values.layout().options());
   std::size_t at = 0;
   for (const auto& [name, tensor] : part.parameters()) {
-    for (std::size_t moment = 0; moment < names.size(); ++moment) {
+    for (std::size_t moment = 0; moment < names.size() && !part.is_copy(name); ++moment) {
       made.push_back({name + "." + std::string(names[moment]), values.moment(moment, at)});
     }
     ++at;

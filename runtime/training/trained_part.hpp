@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "messages/payload.hpp"
+#include "runtime/optimizer/tied_parameter.hpp"
 #include <troupe/error.hpp>
 #include <troupe/named_tensors.hpp>
 
@@ -31,6 +33,11 @@ class trained_part {
   [[nodiscard]] const named_tensors& buffers() const noexcept { return buffers_; }
   /// What training leaves alone and all replicas share, as the buffers of a model from a file.
   [[nodiscard]] const named_tensors& constants() const noexcept { return constants_; }
+
+  /// The parameters that several layers use.
+  [[nodiscard]] const std::vector<tied_parameter>& ties() const noexcept { return ties_; }
+  /// The tensor of this name is a copy: a part before this one has its first place, and saves it.
+  [[nodiscard]] bool is_copy(const std::string& name) const { return copies_.contains(name); }
 
   /// Layers of the whole model, and which of them are in the part: [begin, end).
   struct layer_range {
@@ -65,6 +72,8 @@ class trained_part {
   named_tensors parameters_;
   named_tensors buffers_;
   named_tensors constants_;
+  std::vector<tied_parameter> ties_;
+  std::set<std::string> copies_;
   layer_range layers_;
 };
 

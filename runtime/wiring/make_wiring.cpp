@@ -160,7 +160,7 @@ expected<engine_wiring> wire_instance(const wiring_plan& plan, const instance_ed
   if (ends.gradients_out) made.gradients_out = TROUPE_TRY(make.producer(*ends.gradients_out));
   for (std::size_t peer = 0; peer < ends.sums_in.size(); ++peer) {
     engine_wiring::peer one;
-    one.replica = plan.instances[plan.channels[ends.sums_in[peer]].producer].address.replica;
+    one.address = plan.instances[plan.channels[ends.sums_in[peer]].producer].address;
     one.to = TROUPE_TRY(make.producer(ends.sums_out[peer]));
     one.from = TROUPE_TRY(make.consumer(ends.sums_in[peer]));
     made.peers.push_back(std::move(one));

@@ -60,7 +60,7 @@ driver_life::driver_life(const world_parts& parts)
               .seen = parts.seen,
               .random = parts.random,
               .network = network_.emplace(wires_of(parts.what), parts.clock.now, later_, parts.seen, parts.random),
-              .wiring = wiring_of(parts.what.graph, parts.what.trains),
+              .wiring = wiring_of(parts.what.graph, parts.what.trains, parts.what.tied),
               .loader_page = nullptr,
               .silence = parts.what.most.silence,
               .armed = parts.armed,

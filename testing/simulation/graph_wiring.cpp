@@ -58,13 +58,20 @@ stage_graph stated(const graph_plan& what) {
   return made;
 }
 
-wiring_plan wiring_of(const graph_plan& what, bool trains) {
+wiring_plan wiring_of(const graph_plan& what, bool trains, const std::vector<std::uint32_t>& tied) {
   auto made = expand(stated(what));
   TROUPE_CHECK(made, "plans have valid graphs");
   for (std::uint32_t at = 0; at < what.nodes.size(); ++at) {
     TROUPE_CHECK(made->nodes[at].name == name_of_node(what, at), "the order of a plan is the order of the wiring");
   }
   if (trains) TROUPE_CHECK(make_trainable(*made), "plans that train are chains");
+  std::vector<tied_stages> ties;
+  for (const std::uint32_t one : tied) {
+    for (const std::uint32_t other : tied) {
+      if (one < other) ties.push_back({one, other});
+    }
+  }
+  TROUPE_CHECK(add_ties(*made, ties), "tied stages are in the chain");
   return std::move(*made);
 }
 

@@ -18,7 +18,7 @@ std::set<std::uint64_t> decided_in(const history& seen) {
 }  // namespace
 
 judged_training::judged_training(const plan& what, const history& seen)
-    : plan_(what), plain_(what.stages, what.calls, decided_in(seen)) {}
+    : plan_(what), plain_(what.stages, what.tied, what.calls, decided_in(seen)) {}
 
 void judged_training::decide(const event& each, std::uint64_t folded) {
   if (!is_step(plan_, each.call)) broken("steps", "call {} is decided, and is no step", each.call);

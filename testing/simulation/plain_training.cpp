@@ -4,11 +4,11 @@
 #include <utility>
 
 namespace troupe::simulation {
-plain_training::plain_training(std::uint32_t stages, std::vector<std::uint64_t> calls,
+plain_training::plain_training(std::uint32_t stages, std::vector<std::uint32_t> tied, std::vector<std::uint64_t> calls,
                                const std::set<std::uint64_t>& decided)
-    : calls_(std::move(calls)) {
-  weights_.emplace_back();
-  for (std::uint64_t stage = 0; stage < stages; ++stage) weights_.back().push_back(stage + 1);
+    : tied_(std::move(tied)), calls_(std::move(calls)) {
+  for (std::uint64_t stage = 0; stage < stages; ++stage) own_.push_back(stage + 1);
+  weights_.push_back(with_shared());
   for (std::uint64_t call = 0; call < calls_.size(); ++call) {
     weights_.push_back(weights_.back());
     if (decided.contains(call)) train(call);
@@ -57,9 +57,18 @@ void plain_training::train(std::uint64_t call) {
   ++steps_;
   made.scale = 1.0 / static_cast<double>(samples);
   const std::uint64_t how = stirred(std::bit_cast<std::uint64_t>(made.scale), std::bit_cast<std::uint64_t>(made.rate));
-  for (std::size_t stage = 0; stage < before.size(); ++stage) {
-    weights_[call + 1][stage] = stirred(before[stage], stirred(gradients[stage], how));
-  }
+  std::uint64_t of_shared = 0;
+  for (const std::uint32_t stage : tied_) of_shared = stirred(of_shared, gradients[stage] * (2 * stage + 3));
+  if (!tied_.empty()) shared_ = stirred(shared_, stirred(of_shared, how));
+  for (std::size_t stage = 0; stage < own_.size(); ++stage)
+    own_[stage] = stirred(own_[stage], stirred(gradients[stage], how));
+  weights_[call + 1] = with_shared();
+}
+
+std::vector<std::uint64_t> plain_training::with_shared() const {
+  std::vector<std::uint64_t> all = own_;
+  for (const std::uint32_t stage : tied_) all[stage] = stirred(own_[stage], shared_);
+  return all;
 }
 
 }  // namespace troupe::simulation

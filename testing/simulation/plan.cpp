@@ -40,6 +40,7 @@ constexpr std::uint64_t frame_salt = 0x6672616d;
 constexpr std::uint64_t stop_salt = 0x656e64;
 constexpr std::uint64_t memory_salt = 0x6d656d;
 constexpr std::uint64_t limit_salt = 0x6c696d;
+constexpr std::uint64_t tie_salt = 0x74696564;
 constexpr std::array<const char*, ways_to_stop> way_names = {"drain", "now", "deadline", "abort"};
 
 class drawing {
@@ -91,6 +92,14 @@ class drawing {
     if (one_in(4)) {
       made.faults.push_back(
           {.kind = fault_kind::give_up, .at_us = static_cast<std::int64_t>(below(300'000)), .call = below(calls)});
+    }
+  }
+
+  void draw_ties(plan& made) {
+    if (made.stages == 1 || one_in(2)) return;
+    const bool are_all = one_in(3);
+    for (std::uint32_t stage = 0; stage < made.stages; ++stage) {
+      if (are_all || stage == 0 || stage + 1 == made.stages) made.tied.push_back(stage);
     }
   }
 
@@ -283,6 +292,7 @@ plan draw_training_plan(std::uint64_t seed) {
   from.draw_faults(made);
   from.draw_lost_decisions(made);
   drawing(made.seed ^ limit_salt).draw_limits(made);
+  drawing(made.seed ^ tie_salt).draw_ties(made);
   draw_of_processes(made);
   // A gradient that comes behind the next one ends its step with an error, as nothing can make them wait.
   std::vector<std::size_t> of_activations(std::size_t{made.stages} * made.replicas);
@@ -355,7 +365,8 @@ std::string describe(const plan& what) {
   std::string text =
       fmt::format("seed {}: {}, slots {} and {}, forward {} us{}{}{}{}, calls of", what.seed, size,
                   what.slots_from_loader, what.slots_between, what.forward_us, what.is_rereadable ? ", read again" : "",
-                  edges_text(what), what.has_journal ? ", journal" : "", what.trains ? ", trains" : "");
+                  edges_text(what), what.has_journal ? ", journal" : "", what.trains ? ", trains" : "") +
+      (what.tied.empty() ? "" : fmt::format(", tied {}", fmt::join(what.tied, ",")));
   for (const std::uint64_t count : what.calls) text += fmt::format(" {}", count);
   text += limits_text(what.most);
   for (std::size_t call = 0; call < what.folded_before.size(); ++call) {

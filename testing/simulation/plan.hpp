@@ -100,10 +100,12 @@ inline constexpr std::size_t mutants = 16;
 /// What the body of one node does wrong, and says nothing of: a judge that does not see it is worth nothing.
 enum class body_harm : std::uint8_t {
   none,
-  loses_a_row,       ///< the last one
-  repeats_a_row,     ///< the first in place of the last, where there are two
-  takes_old_parts,   ///< of its last input, those of the micro-batch before
-  forgets_an_input,  ///< the last of several
+  loses_a_row,         ///< the last one
+  repeats_a_row,       ///< the first in place of the last, where there are two
+  takes_old_parts,     ///< of its last input, those of the micro-batch before
+  forgets_an_input,    ///< the last of several
+  forgets_a_tied_sum,  ///< of a stage with which it shares weights
+  adds_a_tied_sum_twice,
 };
 
 /// Limits and time-outs of the product, which a user or another version may set otherwise.
@@ -141,6 +143,8 @@ struct plan {
   bool has_journal = false;
   /// A chain that trains: is_step() says which calls are steps.
   bool trains = false;
+  /// Stages of a chain that trains which share a weight, ascending; none, or at least two.
+  std::vector<std::uint32_t> tied = {};
   /// A forward takes so long on average.
   std::int64_t forward_us = 100;
   plan_limits most = {};

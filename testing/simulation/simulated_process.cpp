@@ -91,7 +91,7 @@ worker_description simulated_process::describe_run() {
           .trace = around_.what.faults.empty() ? &around_.trace.clock : nullptr,
           .make_body = [this](const worker_assignment& to, const assigned_memory&) -> expected<engine_body> {
             if (!around_.what.trains) return make_hash_body(*this, around_.what, to.address.stage);
-            return make_hash_training_body(*this, around_.weights.at(to.address), to.address, around_.what.stages);
+            return make_hash_training_body(*this, around_.weights.at(to.address), to.address, around_.what);
           },
           .make_scorer = [](std::uint32_t, const scoring&) -> expected<std::shared_ptr<scorer>> {
             return std::make_shared<hash_scorer>();

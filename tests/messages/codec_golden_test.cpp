@@ -60,8 +60,8 @@ TEST(codec_golden, every_other_message) {
   expect_bytes(stopped{{1, 2}, 3, 4, 5}, "93 01 16 94 92 01 02 03 04 05");
   expect_bytes(score_batch{{score{{0, 1}, 2, 3, 4, {5}, nullptr}}}, "93 01 19 91 91 95 92 00 01 02 03 04 91 05");
   expect_bytes(worker_hello{5, 300}, "93 01 1c 92 05 cd 01 2c");
-  expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 13, 6, {0, 9}, 1, {"x"}, 1, 10, true, {{11, "k"}}},
-               "93 01 1d 9d 92 01 02 03 04 05 0d 06 92 00 09 01 91 a1 78 01 0a 01 91 92 0b a1 6b");
+  expect_bytes(worker_assignment{{1, 2}, 3, 4, 5, 13, 6, {0, 9}, 1, {"x"}, 1, 10, true, {{0, 2}}, {{11, "k"}}},
+               "93 01 1d 9e 92 01 02 03 04 05 0d 06 92 00 09 01 91 a1 78 01 0a 01 91 92 00 02 91 92 0b a1 6b");
   expect_bytes(
       wiring_order{3, {1, 2}, {0, 4}, {{"", "", 0}, {"w", "::1", 300}}, {{7, 2, {}}, {8, 0, {9}}}},
       "93 01 1e 95 03 92 01 02 92 00 04 92 93 a0 a0 00 93 a1 77 a3 3a 3a 31 cd 01 2c 92 93 07 02 90 93 08 00 91 09");

@@ -79,7 +79,9 @@ class sample_maker {
   }
   void fill(worker_hello& m) { m = {u32(), u64()}; }
   void fill(worker_assignment& m) {
-    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u32(), {}, u32(), u64(), below(2) == 0, {}};
+    m = {address(), u32(), u64(), u32(), u32(), u32(), {}, u32(), {}, u32(), u64(), below(2) == 0, {}, {}};
+    m.ties.resize(below(4));
+    for (auto& each : m.ties) each = {u32(), u32()};
     m.faults.resize(below(3));
     for (auto& each : m.faults) each = {u32(), text()};
     m.boundaries.resize(below(40));
@@ -187,8 +189,10 @@ inline auto key(const worker_hello& m) {
 inline auto key(const worker_assignment& m) {
   std::vector<std::tuple<std::uint32_t, std::string>> faults;
   for (const assigned_fault& each : m.faults) faults.emplace_back(each.number, each.text);
+  std::vector<std::pair<stage_index, stage_index>> ties;
+  for (const tied_stages& each : m.ties) ties.emplace_back(each.one, each.other);
   return std::tuple(key(m.address), m.incarnation, m.fingerprint, m.prefetch_slots, m.stage_slots, m.threads,
-                    m.boundaries, m.runs_plain, m.inputs, m.loader_pages, m.warm_up_bytes, m.has_state, faults);
+                    m.boundaries, m.runs_plain, m.inputs, m.loader_pages, m.warm_up_bytes, m.has_state, ties, faults);
 }
 inline auto key(const wiring_order& m) {
   std::vector<std::tuple<std::string, std::string, std::uint64_t>> contacts;

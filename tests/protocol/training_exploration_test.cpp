@@ -88,6 +88,20 @@ TEST_F(training_protocol, holds_with_a_second_death_at_any_moment) {
   explore_one({.stages = 1, .replicas = 2, .micro_batches = 2, .steps = 1, .deaths = 2, .is_reduced = true});
 }
 
+/// The last stage is done with its backward passes first, and waits for the sum of the first stage, which is last.
+TEST_F(training_protocol, holds_with_tied_stages) {
+  for (std::uint8_t stages = 2; stages <= 3; ++stages) {
+    for (std::uint8_t count = 1; count <= 3; ++count) {
+      explore_all({.stages = stages, .micro_batches = count, .steps = 2, .is_tied = true});
+    }
+  }
+  explore_all({.stages = 2, .replicas = 2, .micro_batches = 2, .steps = 2, .is_tied = true, .is_reduced = true});
+  explore_all({.stages = 2, .micro_batches = 2, .steps = 2, .deaths = 1, .is_tied = true, .is_reduced = true});
+  explore_one({.stages = 2, .micro_batches = 1, .steps = 3, .deaths = 1, .is_tied = true});
+  explore_one({.stages = 3, .micro_batches = 2, .steps = 1, .deaths = 1, .is_tied = true, .is_reduced = true});
+  explore_one({.stages = 2, .micro_batches = 1, .steps = 2, .deaths = 2, .is_tied = true, .is_reduced = true});
+}
+
 TEST_F(training_protocol, holds_where_millions_of_states_are) {
   if (std::getenv("TROUPE_ALL_CASES") == nullptr) GTEST_SKIP() << "half a minute; TROUPE_ALL_CASES=1 runs it";
   explore_one({.stages = 3, .micro_batches = 2, .steps = 2, .deaths = 2, .is_reduced = true});

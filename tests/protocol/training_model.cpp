@@ -12,6 +12,7 @@ training_model::training_model(const training_options& options)
     : options_(options), copies_(static_cast<std::uint8_t>(options.stages * options.replicas)) {
   TROUPE_CHECK(copies_ >= 1 && copies_ <= training_copies_max, "a moment has room for every copy");
   TROUPE_CHECK(options.replicas <= 2, "a copy keeps the sum of one other replica");
+  TROUPE_CHECK(!options.is_tied || options.stages > 1, "two stages share weights");
   TROUPE_CHECK(options.micro_batches >= options.replicas && options.micro_batches <= 4, "a sum is four bits");
   TROUPE_CHECK(options.steps <= training_steps_max && options.steps * options.micro_batches <= 15,
                "an id of the model is four bits");
@@ -133,6 +134,7 @@ void training_model::begin_epochs(const place& at) const {
     each.counted = 0;
     each.is_told = next.decided > 0 ? 1 : 0;
     each.sums[next.epoch % 2] = 0;
+    each.tied[next.epoch % 2] = {};
     if (each.is_alive) continue;
     each.is_alive = 1;
     each.is_torn = 0;
@@ -172,6 +174,7 @@ void training_model::forget_work(stage_copy& copy) const {
   copy.live_version = 0;
   copy.added = 0;
   copy.has_sent_sum = 0;
+  copy.has_sent_tied = 0;
   copy.has_voted = 0;
 }
 
@@ -225,13 +228,15 @@ std::string to_string(const training_options& options) {
   return std::to_string(options.stages) + " stages x " + std::to_string(options.replicas) + ", " +
          std::to_string(options.micro_batches) + " micro-batches, " + std::to_string(options.steps) + " steps, " +
          std::to_string(options.deaths) + " deaths, slots +" + std::to_string(options.spare_slots) + " and " +
-         std::to_string(options.gradient_slots) + ", window " + std::to_string(options.window);
+         std::to_string(options.gradient_slots) + ", window " + std::to_string(options.window) +
+         (options.is_tied ? ", tied" : "");
 }
 
 const char* name_of(training_violation found) noexcept {
-  static constexpr std::array names = {"nothing",     "deadlock",           "weights differ", "early forward",
-                                       "added twice", "other weights",      "other replica",  "other sum",
-                                       "mixed votes", "unwritten decision", "applied twice",  "lost step"};
+  static constexpr std::array names = {"nothing",     "deadlock",      "weights differ",     "early forward",
+                                       "added twice", "other weights", "other replica",      "other sum",
+                                       "missing sum", "mixed votes",   "unwritten decision", "applied twice",
+                                       "lost step"};
   return names[static_cast<std::size_t>(found)];
 }
 

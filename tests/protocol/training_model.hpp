@@ -19,6 +19,7 @@ enum class training_violation : std::uint8_t {
   other_weights,   ///< a gradient of a forward pass with other weights than the stage has now
   other_replica,   ///< a gradient at a replica that has no such forward pass
   other_sum,       ///< a replica's sum was taken for that of another step
+  missing_sum,     ///< a gradient was written without the sum of a tied stage
   mixed_votes,     ///< a decision without the votes of all in the present epoch
   unwritten,       ///< a decision was carried out that is not in the journal
   applied_twice,   ///< a decision changed weights that had it already
@@ -39,6 +40,8 @@ enum class training_mutant : std::uint8_t {
   successor_drops_gradient,  ///< a stage that starts again forgets the finished gradient
   epoch_before_decision,     ///< an epoch begins at a mark that lags, although gradients are written again
   sums_have_no_step,         ///< a stage takes the sum of another replica without a look at its step
+  tied_sum_is_left_out,      ///< a stage does not wait for the sums of the stage with which it shares weights
+  tied_sums_come_in_turn,    ///< a stage sends them when it has those of the other stage
   replays_are_kept,          ///< a stage does not drop micro-batches of a step that it has carried out
 };
 
@@ -56,6 +59,7 @@ struct training_options {
   bool marks_lag = false;
   /// A step that is done again writes the finished gradient again, as trained_parameters does.
   bool writes_again = true;
+  bool is_tied = false;     ///< the first stage and the last one share weights
   bool is_reduced = false;  ///< see training_model::steps
   training_mutant wrong = training_mutant::none;
 };
@@ -93,7 +97,8 @@ struct training_step {
 /// The protocol of docs/decisions/0044 and 0045 as a machine that takes one atomic step at a time. Stages hear of a new
 /// epoch one after the other, in any order with decisions; votes are read at any later time; a copy dies between any
 /// two steps, and while it writes its finished gradient. Replicas are lanes: the micro-batch j goes through replica
-/// j mod R of every stage.
+/// j mod R of every stage. Replicas of a stage, and those of two stages that share weights (docs/decisions/0047),
+/// exchange sums.
 ///
 /// Left out: calls of evaluations; calls that are cancelled; the way of a score to the aggregator (a vote comes behind
 /// all scores of its stage, so that none is on its way when all votes are there); the loss of a tier, and of the
@@ -137,6 +142,8 @@ class training_model {
   void backward(const place& at, std::uint8_t copy) const;
   void add_gradient(training_moment& next, std::uint8_t copy, training_violation& broken) const;
   void finish(const place& at, std::uint8_t copy) const;
+  [[nodiscard]] bool send_tied(const place& at, std::uint8_t copy) const;
+  [[nodiscard]] bool take_tied(stage_copy& one, training_violation& broken) const;
   void vote(const place& at, std::uint8_t copy) const;
   void apply(const place& at, std::uint8_t copy) const;
   void begin_anew(const place& at, std::uint8_t copy) const;
@@ -153,6 +160,8 @@ class training_model {
   /// The edges that a copy uses, or nothing for one that is two epochs behind.
   [[nodiscard]] edge_set* edges_of(training_moment& moment, std::uint8_t copy) const;
   [[nodiscard]] bool has_room(const training_moment& moment, std::uint8_t from_epoch, std::uint8_t to) const;
+  /// Its stage is the first one or the last one, and these share weights.
+  [[nodiscard]] bool has_ties(std::uint8_t copy) const noexcept;
   [[nodiscard]] bool is_due_forward(const stage_copy& one, std::uint8_t copy) const;
   [[nodiscard]] std::uint8_t stage_of(std::uint8_t copy) const noexcept { return copy / options_.replicas; }
   [[nodiscard]] std::uint8_t lane_of(std::uint8_t copy) const noexcept { return copy % options_.replicas; }

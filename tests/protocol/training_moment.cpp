@@ -60,10 +60,14 @@ void visit_copy(Bits& bits, Copy& copy) {
   bits.bits(copy.live_version, 2);
   bits.bits(copy.added, 4);
   bits.bits(copy.has_sent_sum, 1);
+  bits.bits(copy.has_sent_tied, 2);
   bits.bits(copy.has_voted, 1);
   bits.bits(copy.is_stopped, 1);
   bits.bits(copy.is_told, 1);
   for (auto& each : copy.sums) bits.bits(each, 2);
+  for (auto& set : copy.tied) {
+    for (auto& each : set) bits.bits(each, 2);
+  }
   for (auto& each : copy.votes) bits.bits(each, 2);
   bits.bits(copy.counted, 2);
 }

@@ -42,12 +42,14 @@ struct stage_copy {
   std::uint8_t live_version = 0;  ///< with which the live ones were computed
   std::uint8_t added = 0;         ///< micro-batches whose gradients are in the sum, a bit each
   std::uint8_t has_sent_sum = 0;
+  std::uint8_t has_sent_tied = 0;  ///< by replica of the tied stage, a bit each
   std::uint8_t has_voted = 0;
   std::uint8_t is_stopped = 0;  ///< a mutant's: it has gone on to the next step without a decision
 
   // On their way to it and from it.
-  std::uint8_t is_told = 0;             ///< the last decision comes
-  std::array<std::uint8_t, 2> sums{};   ///< by edge set: 1 + the step of another replica's sum
+  std::uint8_t is_told = 0;                           ///< the last decision comes
+  std::array<std::uint8_t, 2> sums{};                 ///< by edge set: 1 + the step of another replica's sum
+  std::array<std::array<std::uint8_t, 2>, 2> tied{};  ///< the same of the tied stage, by edge set and its replica
   std::array<std::uint8_t, 3> votes{};  ///< by epoch: 1 + the step of its vote that the director has not read
   std::uint8_t counted = 0;             ///< 1 + the epoch of its vote that the director has counted
 };

@@ -60,11 +60,15 @@ void training_model::drop(const place& at, std::uint8_t copy) const {
     queue->pop();
     return add(at, next, training_action::drop, copy, id);
   }
-  std::uint8_t& sum = next.copies[copy].sums[one.epoch % 2];
-  if (sum == 0 || sum > one.version || is(training_mutant::sums_have_no_step)) return;
-  const auto step = static_cast<std::uint8_t>(sum - 1);
-  sum = 0;
-  add(at, next, training_action::drop, copy, step);
+  if (is(training_mutant::sums_have_no_step)) return;
+  stage_copy& receiver = next.copies[copy];
+  auto& tied = receiver.tied[one.epoch % 2];
+  for (std::uint8_t* sum : {&receiver.sums[one.epoch % 2], &tied[0], &tied[1]}) {
+    if (*sum == 0 || *sum > one.version) continue;
+    const auto step = static_cast<std::uint8_t>(*sum - 1);
+    *sum = 0;
+    return add(at, next, training_action::drop, copy, step);
+  }
 }
 
 void training_model::forward(const place& at, std::uint8_t copy) const {
@@ -129,11 +133,55 @@ void training_model::add_gradient(training_moment& next, std::uint8_t copy, trai
   if (one.backwards == one.forwards) one.live_version = 0;
 }
 
+bool training_model::has_ties(std::uint8_t copy) const noexcept {
+  return options_.is_tied && (stage_of(copy) == 0 || is_last(copy));
+}
+
+/// To each replica of the tied stage on its own, as there is room. False where all have been sent.
+bool training_model::send_tied(const place& at, std::uint8_t copy) const {
+  const stage_copy& one = at.from.copies[copy];
+  const std::size_t set = one.epoch % 2;
+  const auto all = static_cast<std::uint8_t>((1u << options_.replicas) - 1);
+  if (!has_ties(copy) || one.has_sent_tied == all) return false;
+  const auto other = static_cast<std::uint8_t>(is_last(copy) ? 0 : (options_.stages - 1) * options_.replicas);
+  const auto& here = one.tied[set];
+  const bool waits = is(training_mutant::tied_sums_come_in_turn) && here[0] == 0;
+  for (std::uint8_t lane = 0; lane < options_.replicas && !waits; ++lane) {
+    const auto bit = static_cast<std::uint8_t>(1u << lane);
+    training_moment next = at.from;
+    stage_copy& to = next.copies[other + lane];
+    std::uint8_t& slot = to.tied[set][lane_of(copy)];
+    if ((one.has_sent_tied & bit) != 0 || (to.is_alive && slot != 0)) continue;
+    next.copies[copy].has_sent_tied |= bit;
+    if (to.is_alive) slot = static_cast<std::uint8_t>(one.version + 1);
+    add(at, next, training_action::send_sum, copy, one.version);
+  }
+  return true;
+}
+
+/// False where one has not come.
+bool training_model::take_tied(stage_copy& one, training_violation& broken) const {
+  auto& here = one.tied[one.epoch % 2];
+  for (std::uint8_t lane = 0; lane < options_.replicas; ++lane) {
+    if (here[lane] == one.version + 1) {
+      here[lane] = 0;
+    } else if (is(training_mutant::tied_sum_is_left_out)) {
+      broken = training_violation::missing_sum;
+    } else if (here[lane] != 0 && is(training_mutant::sums_have_no_step)) {
+      broken = training_violation::other_sum;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// The sums of the replicas are exchanged; then the gradient is written, and the stage votes.
 void training_model::finish(const place& at, std::uint8_t copy) const {
   const stage_copy& one = at.from.copies[copy];
   const std::size_t set = one.epoch % 2;
   training_moment next = at.from;
+  if (send_tied(at, copy)) return;
   if (options_.replicas > 1 && !one.has_sent_sum) {
     const auto peer = static_cast<std::uint8_t>(copy ^ 1u);
     if (next.copies[peer].is_alive && next.copies[peer].sums[set] != 0) return;
@@ -150,6 +198,7 @@ void training_model::finish(const place& at, std::uint8_t copy) const {
     }
     next.copies[copy].sums[set] = 0;
   }
+  if (has_ties(copy) && !take_tied(next.copies[copy], broken)) return;
   const bool is_there = one.finished == one.version + 1;
   if (is_there && !options_.writes_again) return vote({next, at.into}, copy);
   next.copies[copy].finished = 0;
@@ -191,6 +240,7 @@ void training_model::begin_anew(const place& at, std::uint8_t copy) const {
   const std::uint8_t sum = one.added;
   // Another epoch's; the sums of this one may be there already.
   one.sums[(next.epoch + 1) % 2] = 0;
+  one.tied[(next.epoch + 1) % 2] = {};
   forget_work(one);
   if (is(training_mutant::epoch_keeps_sum)) one.added = sum;
   one.epoch = next.epoch;

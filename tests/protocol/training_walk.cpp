@@ -33,6 +33,7 @@ training_options drawn_training(std::uint64_t seed) {
   made.window = static_cast<std::uint8_t>(made.micro_batches + draw.among<std::uint8_t>(0, 4));
   made.marks_lag = draw.among(0, 1) == 1;
   made.writes_again = !made.marks_lag;
+  made.is_tied = made.stages > 1 && draw.among(0, 1) == 1;
   return made;
 }
 

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include "testing/simulation/graph_wiring.hpp"
 #include "testing/simulation/judge.hpp"
 #include "testing/simulation/world.hpp"
 #include "tests/support/sanitized.hpp"
@@ -24,6 +25,42 @@ TEST(simulated_training, without_faults_is_a_plain_loop) {
       EXPECT_EQ(report.wrong, "") << describe(what);
       EXPECT_EQ(report.ended, "same bits");
       EXPECT_EQ(std::ranges::count(world.seen(), happening::decided, &event::what), 4);
+    }
+  }
+}
+
+TEST(simulated_training, of_stages_that_share_a_weight_is_a_plain_loop) {
+  simulator world;
+  for (const std::vector<std::uint32_t>& tied : std::vector<std::vector<std::uint32_t>>{{0, 3}, {1, 2}, {0, 1, 2, 3}}) {
+    for (const std::uint32_t replicas : {1u, 2u, 4u}) {
+      plan what{
+          .seed = 3, .stages = 4, .replicas = replicas, .calls = {5, 0, 4, 12, 1, 6}, .trains = true, .tied = tied};
+      const run_report report = world.run(what);
+      EXPECT_EQ(report.wrong, "") << describe(what);
+      EXPECT_EQ(report.ended, "same bits");
+      for (const body_harm harm : {body_harm::forgets_a_tied_sum, body_harm::adds_a_tied_sum_twice}) {
+        what.harm = harm;
+        what.harmed_node = tied.back();
+        EXPECT_NE(world.run(what).wrong, "") << describe(what) << " does not show it";
+      }
+    }
+  }
+}
+
+/// Between two stages that share a weight.
+TEST(simulated_training, adds_a_tied_sum_that_comes_twice_once) {
+  const plan tied{.seed = 7, .stages = 2, .calls = {12, 12, 3}, .trains = true, .tied = {0, 1}, .forward_us = 2'000};
+  const std::size_t channels = wiring_of(with_graph(tied).graph, true, tied.tied).channels.size();
+  for (const std::size_t channel : {channels - 2, channels - 1}) {
+    for (const auto kind : {fault_kind::double_frame, fault_kind::lose_frame}) {
+      for (std::int64_t at_us = 60'000; at_us < 140'000; at_us += 2'000) {
+        simulator world;
+        plan what = tied;
+        what.faults = {{.kind = kind, .at_us = at_us, .channels = {channel}}};
+        const run_report report = world.run(what);
+        EXPECT_EQ(report.wrong, "") << describe(what);
+        EXPECT_EQ(report.ended, "same bits");
+      }
     }
   }
 }

@@ -65,6 +65,13 @@ inline word gradient(const std::vector<std::optional<word>>& sums) {
   for (const auto& each : sums) all = mix(all, each ? mix(*each, 5) : 3);
   return all;
 }
+/// That of a stage with ties: `tied` has the sums of one other stage, as `sums` above.
+inline word with_tied(word all, const std::vector<std::optional<word>>& tied) {
+  return mix(mix(all, 21), gradient(tied));
+}
+constexpr word tied_sum(word sum) {
+  return mix(sum, 13);
+}
 constexpr word updated(word weights, word gradient, std::uint64_t step) {
   return mix(weights, mix(gradient, step));
 }
@@ -111,13 +118,19 @@ class hash_training_body final : public training_body {
     if (on_end) on_end("sum");
     return sum_ ? boxed(*sum_) : nullptr;
   }
-  [[nodiscard]] expected<void> finish(call_number call, std::span<const payload_ptr> sums, step_vote& into) override {
+  [[nodiscard]] expected<payload_ptr> tied_sums() override {
+    if (on_end) on_end("tied");
+    return sum_ ? boxed(formula::tied_sum(*sum_)) : nullptr;
+  }
+  [[nodiscard]] expected<void> finish(call_number call, std::span<const payload_ptr> sums,
+                                      std::span<const payload_ptr> tied, step_vote& into) override {
     if (on_end) on_end("finish");
     if (!kept_.empty()) throw std::logic_error("a backward pass is missing");
-    std::vector<std::optional<word>> all;
-    for (const payload_ptr& each : sums) all.push_back(each ? std::optional(value_of(each)) : std::nullopt);
+    std::vector<std::optional<word>> all = values_of(sums);
     if (all.empty()) all.push_back(sum_);
     memory_->gradient = formula::gradient(all);
+    for (std::size_t first = 0; first < tied.size(); first += all.size())
+      memory_->gradient = formula::with_tied(memory_->gradient, values_of(tied.subspan(first, all.size())));
     memory_->finished = call;
     sum_.reset();
     into.state_hash = mix(memory_->weights, memory_->gradient);
@@ -145,6 +158,12 @@ class hash_training_body final : public training_body {
   int drops = 0;
 
  private:
+  static std::vector<std::optional<word>> values_of(std::span<const payload_ptr> sums) {
+    std::vector<std::optional<word>> all;
+    for (const payload_ptr& each : sums) all.push_back(each ? std::optional(value_of(each)) : std::nullopt);
+    return all;
+  }
+
   struct kept {
     micro_batch_id id;
     word input;
@@ -183,9 +202,10 @@ struct training_outcome {
   friend bool operator==(const training_outcome&, const training_outcome&) = default;
 };
 
-/// A plain loop, without engines.
+/// A plain loop, without engines. `tied`: stages that share weights, ascending.
 inline training_outcome plain_training(std::uint32_t stages, std::uint32_t replicas,
-                                       const std::vector<planned_call>& calls) {
+                                       const std::vector<planned_call>& calls,
+                                       const std::vector<stage_index>& tied = {}) {
   training_outcome all;
   for (stage_index stage = 0; stage < stages; ++stage) all.weights.push_back(first_weights(stage));
   std::uint64_t step = 0;
@@ -211,7 +231,14 @@ inline training_outcome plain_training(std::uint32_t stages, std::uint32_t repli
     }
     if (!calls[call].trains) continue;
     for (stage_index stage = 0; stage < stages && !calls[call].is_skipped; ++stage) {
-      all.weights[stage] = formula::updated(all.weights[stage], formula::gradient(sums[stage]), step);
+      word gradient = formula::gradient(sums[stage]);
+      for (const stage_index other : tied) {
+        if (other == stage || std::ranges::find(tied, stage) == tied.end()) continue;
+        std::vector<std::optional<word>> sent = sums[other];
+        for (auto& each : sent) each = each ? std::optional(formula::tied_sum(*each)) : std::nullopt;
+        gradient = formula::with_tied(gradient, sent);
+      }
+      all.weights[stage] = formula::updated(all.weights[stage], gradient, step);
     }
     ++step;
   }

@@ -76,22 +76,26 @@ void training_pipeline::wire(std::vector<std::shared_ptr<engine_wiring>>& wiring
       wirings[before]->gradients_in = std::move(up.consumer);
     }
   }
-  for (std::size_t place = 0; place < nodes_.size(); ++place) {
-    const std::size_t first = place - place % setup_.replicas;
-    for (replica_index other = 0; other < setup_.replicas; ++other) {
-      if (first + other == place) continue;
+  for (std::size_t from = 0; from < nodes_.size(); ++from) {
+    for (std::size_t to = 0; to < nodes_.size(); ++to) {
+      if (from == to || !are_peers(nodes_[from].address.stage, nodes_[to].address.stage)) continue;
       edge_ends made = edge(1);
-      const replica_index own = nodes_[place].address.replica;
-      const auto end_of = [&](std::size_t at, replica_index towards) -> engine_wiring::peer& {
+      const auto end_of = [&](std::size_t at, std::size_t towards) -> engine_wiring::peer& {
         auto& peers = wirings[at]->peers;
-        const auto found = std::ranges::find(peers, towards, &engine_wiring::peer::replica);
+        const stage_address other = nodes_[towards].address;
+        const auto found = std::ranges::find(peers, other, &engine_wiring::peer::address);
         if (found != peers.end()) return *found;
-        return peers.emplace_back(engine_wiring::peer{.replica = towards, .to = nullptr, .from = nullptr});
+        return peers.emplace_back(engine_wiring::peer{.address = other, .to = nullptr, .from = nullptr});
       };
-      end_of(place, other).to = std::move(made.producer);
-      end_of(first + other, own).from = std::move(made.consumer);
+      end_of(from, to).to = std::move(made.producer);
+      end_of(to, from).from = std::move(made.consumer);
     }
   }
+}
+
+bool training_pipeline::are_peers(stage_index one, stage_index other) const {
+  const auto is_tied = [&](stage_index stage) { return std::ranges::find(setup_.tied, stage) != setup_.tied.end(); };
+  return one == other || (is_tied(one) && is_tied(other));
 }
 
 void training_pipeline::start_epoch(bool lag) {

@@ -19,6 +19,8 @@ struct training_setup {
   /// Of the edges between stages; nothing: as many as the stage may have live micro-batches.
   std::optional<std::uint32_t> slots = std::nullopt;
   std::uint32_t gradient_slots = 2;
+  /// Stages that share weights.
+  std::vector<stage_index> tied = {};
   bool is_traced = false;
 };
 
@@ -81,6 +83,7 @@ class training_pipeline {
   bool load();
   void hear(node& who);
   [[nodiscard]] edge_ends edge(std::uint32_t slots);
+  [[nodiscard]] bool are_peers(stage_index one, stage_index other) const;
   void wire(std::vector<std::shared_ptr<engine_wiring>>& wirings);
   [[nodiscard]] stage_command::open_call open_of(call_number call, const node& at) const;
   std::uint64_t draw(std::uint64_t below) { return (drawn_ = mix(drawn_, 1)) % below; }

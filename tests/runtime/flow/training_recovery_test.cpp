@@ -35,7 +35,7 @@ void disturb(training_pipeline& run, std::mt19937_64& chance, const training_set
 
 void expect_plain_outcome(training_pipeline& run, const training_setup& setup) {
   ASSERT_TRUE(run.run()) << "it is blocked";
-  ASSERT_EQ(run.outcome(), plain_training(setup.stages, setup.replicas, setup.calls));
+  ASSERT_EQ(run.outcome(), plain_training(setup.stages, setup.replicas, setup.calls, setup.tied));
   ASSERT_TRUE(run.failures.empty()) << to_string(run.failures.front().cause);
   ASSERT_TRUE(run.has_all_slots_back());
   ASSERT_TRUE(run.stop());
@@ -44,18 +44,20 @@ void expect_plain_outcome(training_pipeline& run, const training_setup& setup) {
 struct shape {
   std::uint32_t stages;
   std::uint32_t replicas;
+  std::vector<stage_index> tied = {};
 };
 
 class training_recovery : public ::testing::TestWithParam<shape> {};
 INSTANTIATE_TEST_SUITE_P(shapes, training_recovery,
                          ::testing::Values(shape{1, 1}, shape{3, 1}, shape{4, 1}, shape{1, 2}, shape{2, 2},
-                                           shape{3, 4}),
+                                           shape{3, 4}, shape{3, 1, {0, 2}}, shape{4, 2, {0, 1, 3}}),
                          [](const auto& each) {
-                           return std::to_string(each.param.stages) + "x" + std::to_string(each.param.replicas);
+                           return std::to_string(each.param.stages) + "x" + std::to_string(each.param.replicas) +
+                                  (each.param.tied.empty() ? "" : "_tied");
                          });
 
 TEST_P(training_recovery, at_every_moment_gives_the_numbers_of_a_plain_loop) {
-  const training_setup setup{.stages = GetParam().stages, .replicas = GetParam().replicas, .calls = mixed_calls};
+  const training_setup setup{.stages = GetParam().stages, .replicas = GetParam().replicas, .calls = mixed_calls, .tied = GetParam().tied};
   training_pipeline undisturbed(setup);
   ASSERT_TRUE(undisturbed.run());
   const std::uint64_t moments = sanitized ? 20 : 100;

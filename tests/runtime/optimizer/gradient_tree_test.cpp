@@ -69,7 +69,8 @@ std::vector<std::byte> sum_over(const step_of_leaves& step, std::uint64_t replic
   }
   std::vector<std::byte> gradient(step.layout.section_bytes());
   const std::vector<std::byte> weights(step.layout.section_bytes());
-  finish_blocks(step.layout, blocks_of(step.layout), sums, gradient.data(), weights.data());
+  finish_blocks(step.layout, blocks_of(step.layout.parameters()), own_sums(step.layout, sums), gradient.data(),
+                weights.data());
   return gradient;
 }
 
@@ -142,7 +143,7 @@ TEST(gradient_tree, names_where_a_sum_stops_being_finite) {
     EXPECT_EQ(tree.not_finite().has_value(), leaf > 3);
     tree.add(leaf, {.call = 7, .index = leaf}, step.gradients[leaf]);
   }
-  EXPECT_EQ(tree.not_finite()->parameter, 1U);
+  EXPECT_EQ(tree.not_finite()->sum, 1U);
   EXPECT_EQ(tree.not_finite()->id, (micro_batch_id{.call = 7, .index = 3}));
   tree.clear();
   EXPECT_FALSE(tree.not_finite());

@@ -38,7 +38,7 @@ void finish_step(trained_parameters& of, std::uint64_t step) {
   const auto number = static_cast<double>(step + 1);
   of.add_gradient(0, {}, std::vector<at::Tensor>{at::full({70000}, number), at::full({7}, -number)});
   step_vote vote;
-  ASSERT_TRUE(of.finish(step, {}, std::vector<at::Tensor>{at::full({1000}, number)}, vote));
+  ASSERT_TRUE(of.finish(step, {}, {}, std::vector<at::Tensor>{at::full({1000}, number)}, vote));
 }
 
 step_decision decision_of(std::uint64_t step) {

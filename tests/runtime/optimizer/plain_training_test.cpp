@@ -58,7 +58,7 @@ double step_of(torch::nn::Sequential& model, trained_parameters& parameters, con
     vote.weight += static_cast<double>(all[leaf].labels.numel());
     loss_sum += loss.item<double>();
   }
-  EXPECT_TRUE(parameters.finish(call, {}, {}, vote));
+  EXPECT_TRUE(parameters.finish(call, {}, {}, {}, vote));
   const vote_sums sums = add_votes(call, std::span(&vote, 1)).value();
   const auto limit = norm_max > 0 ? std::optional(norm_max) : std::nullopt;
   EXPECT_TRUE(parameters.apply({.call = call,

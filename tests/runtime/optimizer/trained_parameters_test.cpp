@@ -41,7 +41,7 @@ step_vote finish(trained_parameters& of, call_number call) {
   of.add_gradient(0, {.call = call, .index = 0}, gradients_of(std::to_string(call)));
   step_vote vote;
   EXPECT_TRUE(
-      of.finish(call, {}, std::vector<at::Tensor>{at::full({}, static_cast<long>(call) + 10, at::kLong)}, vote));
+      of.finish(call, {}, {}, std::vector<at::Tensor>{at::full({}, static_cast<long>(call) + 10, at::kLong)}, vote));
   return vote;
 }
 
@@ -143,7 +143,7 @@ std::vector<step_vote> finish_both(std::vector<std::unique_ptr<trained_parameter
   }
   std::vector<step_vote> votes(replicas.size());
   for (std::size_t each = 0; each < replicas.size(); ++each) {
-    EXPECT_TRUE(replicas[each]->finish(0, sums, {}, votes[each]));
+    EXPECT_TRUE(replicas[each]->finish(0, sums, {}, {}, votes[each]));
     EXPECT_TRUE(replicas[each]->apply({.call = 0, .gradient_scale = 0.5, .learning_rate = 0.1}));
   }
   return votes;
@@ -165,7 +165,7 @@ TEST(trained_parameters, replicas_exchange_sums_and_stay_alike) {
   alone->add_gradient(0, {}, gradients_of("a"));
   alone->add_gradient(1, {}, gradients_of("b"));
   step_vote vote;
-  ASSERT_TRUE(alone->finish(0, {}, {}, vote));
+  ASSERT_TRUE(alone->finish(0, {}, {}, {}, vote));
   EXPECT_EQ(vote.state_hash, votes[0].state_hash);
   ASSERT_TRUE(alone->apply({.call = 0, .gradient_scale = 0.5, .learning_rate = 0.1}));
   for (const auto& each : replicas) EXPECT_TRUE(at::equal(each->weight(0), alone->weight(0)));
@@ -204,7 +204,7 @@ TEST(trained_parameters, a_sum_of_another_layout_is_an_error) {
   step_vote vote;
   for (const at::Tensor& wrong :
        {at::zeros({5}, at::kByte), at::zeros({192}), at::zeros({384}, at::kByte).slice(0, 0, 384, 2)}) {
-    const auto done = parameters->finish(0, std::vector<payload_ptr>{parameters->sum(), make_tensors(wrong)}, {}, vote);
+    const auto done = parameters->finish(0, std::vector<payload_ptr>{parameters->sum(), make_tensors(wrong)}, {}, {}, vote);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, error_code::wire_malformed);
   }

@@ -54,7 +54,7 @@ class torch_updates : public ::testing::Test {
   void update(trained_parameters& parameters, std::uint64_t step, double rate) const {
     parameters.add_gradient(0, {}, std::vector<at::Tensor>{tensor_of(recorded_.gradients[step])});
     step_vote vote;
-    ASSERT_TRUE(parameters.finish(step, {}, {}, vote));
+    ASSERT_TRUE(parameters.finish(step, {}, {}, {}, vote));
     ASSERT_TRUE(parameters.apply({.call = step, .step = step, .learning_rate = rate}));
   }
 };
@@ -174,7 +174,7 @@ TEST(update_kernels, doubles_are_updated_as_doubles) {
   const at::Tensor gradient = at::linspace(0.5, 3, 77, at::kDouble);
   parameters->add_gradient(0, {}, std::vector<at::Tensor>{gradient});
   step_vote vote;
-  ASSERT_TRUE(parameters->finish(0, {}, {}, vote));
+  ASSERT_TRUE(parameters->finish(0, {}, {}, {}, vote));
   ASSERT_TRUE(parameters->apply({.call = 0, .learning_rate = 0.125}));
   // the first step of Adam is the sign of the gradient
   const at::Tensor expected = weights["w"] - 0.125 * gradient / (gradient + 1e-8);

@@ -67,6 +67,38 @@ TEST(trained_plan, replicas_exchange_sums) {
   }
 }
 
+TEST(trained_plan, stages_with_tied_weights_exchange_sums) {
+  wiring_plan plan = chain(3, 2);
+  ASSERT_TRUE(make_trainable(plan));
+  const std::size_t before = plan.channels.size();
+  const std::vector<tied_stages> ties = {{0, 2}, {1, 2}};
+  ASSERT_TRUE(add_ties(plan, ties));
+  EXPECT_EQ(plan.channels.size(), before + 2 * 2 * 2 * 2);
+  const wired_instance& one = plan.instances[plan.instance_at({2, 1})];
+  std::vector<std::string> others;
+  for (const std::size_t number : one.sums_in) others.push_back(instance_name(plan, plan.channels[number].producer));
+  EXPECT_EQ(others, (std::vector<std::string>{"stage 2/0", "stage 0/0", "stage 0/1", "stage 1/0", "stage 1/1"}));
+  for (std::size_t peer = 0; peer < one.sums_in.size(); ++peer) {
+    EXPECT_EQ(plan.channels[one.sums_out[peer]].consumer, plan.channels[one.sums_in[peer]].producer);
+  }
+  EXPECT_EQ(plan.instances[plan.instance_at({1, 0})].sums_in.size(), 3u);
+}
+
+TEST(trained_plan, ties_that_no_plan_has) {
+  wiring_plan plan = chain(3, 1);
+  const auto code_of = [&](const std::vector<tied_stages>& ties) {
+    const auto made = add_ties(plan, ties);
+    return made ? std::nullopt : std::optional(made.error().code);
+  };
+  EXPECT_EQ(code_of({{0, 1}}), error_code::wire_malformed) << "it does not train";
+  ASSERT_TRUE(make_trainable(plan));
+  for (const auto& ties : std::vector<std::vector<tied_stages>>{
+           {{0, 3}}, {{1, 1}}, {{1, 0}}, {{0, 1}, {0, 1}}, {{1, 2}, {0, 2}}, {{4000000000, 4000000001}}}) {
+    EXPECT_EQ(code_of(ties), error_code::wire_malformed);
+  }
+  EXPECT_EQ(code_of({}), std::nullopt);
+}
+
 std::string refusal(wiring_plan plan) {
   const auto made = make_trainable(plan);
   return made ? "" : to_string(made.error());

@@ -102,15 +102,16 @@ TEST(training_errors, a_backward_pass_that_fails_names_the_stage) {
   EXPECT_THAT(found.cause, HasSubstr("the backward pass failed"));
 }
 
-TEST(training_errors, layers_that_are_tied_across_stages) {
-  const auto make = [] { return torch::nn::Linear(12, 12); };
-  const std::vector<layer_spec> layers = {tied_layer_spec("both", "Linear", make), mlp_layers()[0],
-                                          tied_layer_spec("both", "Linear", make)};
+TEST(training_errors, running_statistics_that_are_tied_across_stages) {
+  const auto make = [] { return torch::nn::BatchNorm1d(12); };
+  const std::vector<layer_spec> layers = {tied_layer_spec("both", "BatchNorm1d", make), mlp_layers()[0],
+                                          tied_layer_spec("both", "BatchNorm1d", make)};
+  EXPECT_TRUE(make_layer_part(layers, 0, 3, 0));
   const auto part = make_layer_part(layers, 0, 2, 0);
   ASSERT_FALSE(part);
   EXPECT_EQ(part.error().code, error_code::topology_invalid);
-  EXPECT_EQ(part.error().where, "layer 0 (Linear)");
-  EXPECT_THAT(part.error().cause, HasSubstr("layer 2 (Linear), which is in another stage"));
+  EXPECT_EQ(part.error().where, "layer 0 (BatchNorm1d)");
+  EXPECT_THAT(part.error().cause, HasSubstr("layer 2 (BatchNorm1d), which is in another stage"));
 }
 
 TEST(training_errors, layers_that_are_tied_in_one_stage_are_trained_as_one) {
@@ -168,7 +169,7 @@ TEST(training_errors, a_gradient_that_is_not_finite_names_parameter_and_micro_ba
   batches[1].inputs[0][3] = std::numeric_limits<float>::infinity();
   must(trained.passes(batches));
   step_vote vote;
-  must(trained.stages().front()->finish(0, {}, vote));
+  must(trained.stages().front()->finish(0, {}, {}, vote));
   ASSERT_TRUE(vote.not_finite);
   EXPECT_EQ(vote.not_finite->code, error_code::gradient_not_finite);
   EXPECT_THAT(to_string(*vote.not_finite), HasSubstr("1.weight"));

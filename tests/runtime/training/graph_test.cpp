@@ -8,6 +8,7 @@
 #include "runtime/graph/bind_inputs.hpp"
 #include "runtime/training/evaluation_mode.hpp"
 #include "runtime/training/graph_training_part.hpp"
+#include "runtime/training/shared_layers.hpp"
 #include "tests/runtime/exported/exported_files.hpp"
 #include "tests/runtime/training/plain_loop.hpp"
 #include "tests/runtime/training/plain_pipeline.hpp"
@@ -124,17 +125,28 @@ TEST(graph_training_part, takes_values_of_the_type_and_shape_of_another) {
   }
 }
 
-TEST(graph_training_part, a_weight_of_two_stages_is_refused) {
+TEST(graph_training_part, a_weight_of_several_layers_has_equal_bits_for_every_cut) {
   const auto module = scripted(
-      "def forward(self, x):\n  y = torch.matmul(x, self.weight)\n  return torch.matmul(torch.relu(y), self.weight)\n",
+      "def forward(self, x):\n  y = torch.relu(torch.matmul(x, self.weight))\n"
+      "  y = torch.relu(torch.matmul(y, self.weight))\n  return torch.matmul(y, self.weight)\n",
       {{"weight", formula_uniform("weight", {12, 12})}});
   const auto graph = layers_of(get(make_model(module, "net.pt")), layer_unit::operators);
-  const auto part = make_graph_training_part(graph, 0, 1);
-  ASSERT_FALSE(part);
-  EXPECT_EQ(part.error().code, error_code::topology_invalid);
-  EXPECT_THAT(part.error().cause, HasSubstr("the weight \"weight\" is used in two stages"));
-  plain_pipeline trained(graph_stages_of(graph, {}, {}));
-  EXPECT_TRUE(trained.step(row_batches("tied", {3}), 0.1));
+  ASSERT_EQ(graph->layers().size(), 5u);
+  const auto steps = [&](const std::vector<std::size_t>& cuts) {
+    plain_pipeline trained(graph_stages_of(graph, cuts, {.optimizer = {.momentum = 0.9}}));
+    trained.send_bytes();
+    for (int step = 0; step < 3; ++step) must(trained.step(row_batches("tied" + std::to_string(step), {3, 2, 2}), 0.1));
+    return std::pair(trained.weights(), trained.moments());
+  };
+  const auto whole = steps({});
+  ASSERT_EQ(whole.first.size(), 1u);
+  EXPECT_FALSE(at::equal(whole.first[0].tensor, formula_uniform("weight", {12, 12})));
+  for (const std::vector<std::size_t>& cuts : std::vector<std::vector<std::size_t>>{{1}, {3}, {2, 4}, {1, 2, 3, 4}}) {
+    const auto cut = steps(cuts);
+    expect_equal(cut.first, whole.first);
+    expect_equal(cut.second, whole.second);
+  }
+  EXPECT_EQ(shared_layers_of(*graph), (shared_layers{{0, 2, 4}}));
 }
 
 TEST(graph_training_part, tensors_that_pass_by_a_stage_have_their_gradient) {
@@ -220,7 +232,7 @@ TEST_P(exported_training, descends_as_its_gradient_says) {
   plain_pipeline whole(graph_stages_of(graph, {}, options));
   must(whole.passes(batches));
   step_vote vote;
-  must(whole.stages().front()->finish(0, {}, vote));
+  must(whole.stages().front()->finish(0, {}, {}, vote));
   double norm = 0;
   for (const double each : vote.squared_norms) norm += each;
   const double before = whole.loss_sum();
@@ -231,13 +243,11 @@ TEST_P(exported_training, descends_as_its_gradient_says) {
   must(whole.passes(batches));
   EXPECT_NEAR((before - whole.loss_sum()) / (rate * norm), 1, 0.1);
   for (std::size_t at = 1; at < graph->layers().size(); ++at) {
-    if (!graph->can_begin(at) || !make_graph_training_part(graph, 0, at) ||
-        !make_graph_training_part(graph, at, graph->layers().size()))
-      continue;
+    if (!graph->can_begin(at)) continue;
     plain_pipeline cut(graph_stages_of(graph, {at}, options));
     cut.send_bytes();
     must(cut.passes(batches));
-    for (const auto& stage : cut.stages()) must(stage->finish(0, {}, vote));
+    must(cut.finish());
     must(cut.apply(1, rate));
     expect_equal(cut.weights(), weights);
   }

@@ -78,7 +78,11 @@ class plain_loop {
 
   /// By name.
   std::pair<double, state_dict> mean_gradients(const plain_batch& batch) {
-    const at::Tensor loss = loss_of(batch, at::Reduction::Mean);
+    return gradients_of(loss_of(batch, at::Reduction::Mean));
+  }
+  state_dict sum_gradients(const plain_batch& batch) { return gradients_of(loss_of(batch, at::Reduction::Sum)).second; }
+
+  std::pair<double, state_dict> gradients_of(const at::Tensor& loss) {
     const std::vector<at::Tensor> gradients = torch::autograd::grad({loss}, parameters_);
     state_dict named;
     for (std::size_t at = 0; at < parameters_.size(); ++at) {

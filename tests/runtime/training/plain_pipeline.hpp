@@ -102,14 +102,38 @@ class plain_pipeline {
   expected<double> step(const std::vector<plain_batch>& batches, double rate) {
     if (auto done = passes(batches); !done) return tl::make_unexpected(done.error());
     double weight = 0;
-    for (const auto& stage : stages_) {
-      step_vote vote;
-      if (auto done = stage->finish(call_, {}, vote); !done) return tl::make_unexpected(done.error());
-      weight += vote.weight;
-    }
+    const auto votes = finish();
+    if (!votes) return tl::make_unexpected(votes.error());
+    for (const step_vote& each : *votes) weight += each.weight;
     if (auto done = apply(1 / weight, rate); !done) return tl::make_unexpected(done.error());
     for (const plain_batch& each : batches) next_sample_ += static_cast<std::uint64_t>(each.inputs.size(0));
     return loss_sum_ / weight;
+  }
+
+  /// The votes of all stages of one replica.
+  expected<std::vector<step_vote>> finish() {
+    const auto ties = tied_sums();
+    if (!ties) return tl::make_unexpected(ties.error());
+    std::vector<step_vote> votes(stages_.size());
+    for (std::size_t at = 0; at < stages_.size(); ++at) {
+      std::vector<payload_ptr> tied;
+      for (std::size_t other = 0; other < ties->size(); ++other) {
+        if (other != at && (*ties)[other] != nullptr) tied.push_back((*ties)[other]);
+      }
+      if (auto done = stages_[at]->finish(call_, {}, tied, votes[at]); !done) return tl::make_unexpected(done.error());
+    }
+    return votes;
+  }
+
+  /// By stage, what it has for stages with which it shares weights.
+  expected<std::vector<payload_ptr>> tied_sums() {
+    std::vector<payload_ptr> made;
+    for (const auto& stage : stages_) {
+      auto sums = stage->tied_sums();
+      if (!sums) return tl::make_unexpected(sums.error());
+      made.push_back(sent(*sums));
+    }
+    return made;
   }
 
   expected<void> apply(double scale, double rate) {

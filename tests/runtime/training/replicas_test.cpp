@@ -36,7 +36,7 @@ state_dict weights_after(const std::vector<layer_spec>& layers, const std::vecto
   std::vector<step_vote> votes(replicas);
   double weight = 0;
   for (std::uint64_t each = 0; each < replicas; ++each) {
-    must(bodies[each]->finish(0, sums, votes[each]));
+    must(bodies[each]->finish(0, sums, {}, votes[each]));
     weight += votes[each].weight;
     EXPECT_EQ(votes[each].state_hash, votes[0].state_hash);
     EXPECT_EQ(votes[each].squared_norms, votes[0].squared_norms);
@@ -71,7 +71,7 @@ TEST(replicas, refuse_sums_of_another_form) {
   const auto body = std::move(get(stages_of(resnet20_layers(), {}, {.replicas = 2})).front());
   step_vote vote;
   const payload_ptr odd = make_tensors(at::zeros({3}));
-  EXPECT_EQ(body->finish(0, std::vector<payload_ptr>{odd, nullptr}, vote).error().code, error_code::wire_malformed);
+  EXPECT_EQ(body->finish(0, std::vector<payload_ptr>{odd, nullptr}, {}, vote).error().code, error_code::wire_malformed);
   const auto wrong = [](const at::Tensor& table, const at::Tensor& values) {
     return std::vector<payload_ptr>{
         std::make_shared<const tensor_set>(std::vector<at::Tensor>{at::zeros({8}), table, values})};
@@ -84,7 +84,7 @@ TEST(replicas, refuse_sums_of_another_form) {
         wrong(table(NAN, 1), at::zeros({16}, at::kDouble)), wrong(table(0, 1), at::zeros({15}, at::kDouble)),
         wrong(table(0, 1), at::zeros({17}, at::kDouble)), wrong(table(0, 3), at::zeros({16}, at::kDouble)),
         wrong(at::zeros({3, 2}), at::zeros({0}, at::kDouble))}) {
-    EXPECT_EQ(body->finish(0, sums, vote).error().code, error_code::wire_malformed);
+    EXPECT_EQ(body->finish(0, sums, {}, vote).error().code, error_code::wire_malformed);
   }
 }
 

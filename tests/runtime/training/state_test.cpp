@@ -78,7 +78,7 @@ TEST(training_state, goes_on_in_given_memory_between_vote_and_decision) {
     plain_pipeline first = pipeline_of(resnet20_layers(), {}, options);
     must(first.step(batches_of(0), 1e-3));
     must(first.passes(batches_of(1)));
-    must(first.stages().front()->finish(1, {}, vote));
+    must(first.stages().front()->finish(1, {}, {}, vote));
   }
   options.is_adopted = true;
   plain_pipeline second = pipeline_of(resnet20_layers(), {}, options);
@@ -94,7 +94,7 @@ TEST(training_state, a_skipped_step_changes_nothing) {
   const state_dict before = trained.weights();
   must(trained.passes(batches_of(0)));
   step_vote vote;
-  must(trained.stages().front()->finish(0, {}, vote));
+  must(trained.stages().front()->finish(0, {}, {}, vote));
   must(trained.stages().front()->apply({.call = 0, .is_applied = false}));
   expect_equal(trained.weights(), before);
 }

@@ -205,4 +205,37 @@ inline std::vector<layer_spec> gpt_layers(double dropout = 0, int blocks = 2) {
   return made.take();
 }
 
+/// The embeddings are the output projection as well, three layers behind. With weights by formula, or as they are
+/// drawn.
+inline std::vector<layer_spec> tied_gpt_layers(double dropout = 0, bool by_formula = true) {
+  const auto make = [by_formula] {
+    auto made = embeddings(17, 8, 16);
+    if (by_formula) fill_by_formula(made, "0.");
+    return made;
+  };
+  std::vector<layer_spec> specs = gpt_layers(dropout);
+  specs.front() = tied_layer_spec("tokens", "Embeddings", make);
+  specs.back() = tied_layer_spec("tokens", "Projection", make, [](embeddings& module, const at::Tensor& x) {
+    return at::linear(x, module->tokens->weight);
+  });
+  return specs;
+}
+
+/// Layers 2, 4 and 6 are one.
+inline std::vector<layer_spec> tied_mlp_layers() {
+  layer_list made;
+  made.add("Linear", [] { return torch::nn::Linear(12, 16); });
+  for (int use = 0; use < 3; ++use) {
+    made.add_function("ReLU", [](const at::Tensor& x) { return torch::relu(x); });
+    made.add_spec(tied_layer_spec("shared", "Linear", [] {
+      auto linear = torch::nn::Linear(16, 16);
+      fill_by_formula(linear, "2.");
+      return linear;
+    }));
+  }
+  made.add_function("ReLU", [](const at::Tensor& x) { return torch::relu(x); });
+  made.add("Linear", [] { return torch::nn::Linear(16, 5); });
+  return made.take();
+}
+
 }  // namespace troupe::testing

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes training.json beside this file: the first steps of training in PyTorch, from weights and data by formula.
 
-Run it with torch and numpy; the file names the version. recorded_test.cpp trains the same models in C++.
+Run it with torch and numpy; the file names the version. recorded_test.cpp trains the same models in C++, and
+tests/program/trained_ties_test.cpp those with tied weights.
 """
 
 import json
@@ -103,6 +104,18 @@ def gpt():
                          nn.Linear(16, 17, bias=False))
 
 
+def tied_gpt():
+    embeddings = Embeddings(17, 8, 16)
+    return nn.Sequential(embeddings, Block(16, 2), Block(16, 2), nn.LayerNorm(16),
+                         Call(lambda x: F.linear(x, embeddings.tokens.weight)))
+
+
+def tied_mlp():
+    shared = nn.Linear(16, 16)
+    return nn.Sequential(nn.Linear(12, 16), nn.ReLU(), shared, nn.ReLU(), shared, nn.ReLU(), shared, nn.ReLU(),
+                         nn.Linear(16, 5))
+
+
 def pictures(channels, size):
     return lambda name, rows: (formula.uniform(name + ".x", (rows, channels, size, size)),
                                formula.below(name + ".y", (rows,), 10))
@@ -114,6 +127,8 @@ MODELS = {
     "resnet20": (resnet20, pictures(3, 32)),
     "gpt": (gpt, lambda name, rows: (formula.below(name + ".x", (rows, 8), 17), formula.below(name + ".y", (rows, 8), 17))),
 }
+TIED = {"gpt": tied_gpt, "mlp": tied_mlp}
+CLIP_NORM = 0.25
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=1e-4),
     "adamw": lambda p: torch.optim.AdamW(p, lr=1e-3, weight_decay=0.01),
@@ -146,6 +161,26 @@ def train(name, optimizer):
     return model, losses
 
 
+def train_tied(name):
+    """AdamW with clipping; the norms are those before it."""
+    model = TIED[name]()
+    with torch.no_grad():
+        for key, value in model.named_parameters():  # tied ones once, by their first name
+            value.copy_(formula.weight(key, tuple(value.shape)))
+    steps = OPTIMIZERS["adamw"](model.parameters())
+    losses, norms = [], []
+    for step in range(STEPS):
+        batches = [MODELS[name][1](f"tied.{name}.{step}.{at}", rows) for at, rows in enumerate(ROWS)]
+        loss = sum(sum_of_losses(model(inputs), labels) for inputs, labels in batches)
+        loss = loss / sum(labels.numel() for _, labels in batches)
+        steps.zero_grad()
+        loss.backward()
+        norms.append(nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM).item())
+        steps.step()
+        losses.append(loss.item())
+    return losses, norms
+
+
 def digest(tensor):
     """The root of the mean square, and eight elements spread over the tensor."""
     flat = tensor.detach().double().flatten()
@@ -159,5 +194,9 @@ for name in MODELS:
         model, losses = train(name, optimizer)
         made["cases"].append({"model": name, "optimizer": optimizer, "losses": losses,
                               "weights": {key: digest(value) for key, value in model.state_dict().items()}})
+made["tied"] = {}
+for name in TIED:
+    losses, norms = train_tied(name)
+    made["tied"][name] = {"losses": losses, "norms": norms}
 target = pathlib.Path(__file__).with_name("training.json")
 target.write_text(json.dumps(made, separators=(",", ":")).replace('{"model"', '\n{"model"') + "\n")
