@@ -75,21 +75,26 @@ expected<void> compare_replicas(std::uint64_t step, stage_votes votes) {
               "resume from the last checkpoint, without the host of a replica that differs");
 }
 
+constexpr const char* not_finite_fix =
+    "lower the learning rate, or clip gradients, or look for such values in the samples";
+
+expected<void> refuse_named(std::uint64_t step, stage_votes votes) {
+  const auto named = std::ranges::find_if(votes, [](const step_vote& each) { return each.not_finite.has_value(); });
+  if (named == votes.end()) return {};
+  const std::string place = place_of(step, votes.front().address.stage);
+  const error& found = *named->not_finite;
+  return fail(error_code::gradient_not_finite, found.where.empty() ? place : place + ", " + found.where, found.cause,
+              found.fix.empty() ? not_finite_fix : found.fix);
+}
+
 expected<void> refuse_not_finite(std::uint64_t step, stage_votes votes) {
   if (is_finite(votes.front())) return {};
   const std::string place = place_of(step, votes.front().address.stage);
-  constexpr const char* fix = "lower the learning rate, or clip gradients, or look for such values in the samples";
-  const auto named = std::ranges::find_if(votes, [](const step_vote& each) { return each.not_finite.has_value(); });
-  if (named != votes.end()) {
-    const error& found = *named->not_finite;
-    return fail(error_code::gradient_not_finite, found.where.empty() ? place : place + ", " + found.where, found.cause,
-                found.fix.empty() ? fix : found.fix);
-  }
   const auto& squares = votes.front().squared_norms;
   const auto first = std::ranges::find_if(squares, [](double each) { return !std::isfinite(each); });
   return fail(error_code::gradient_not_finite, place,
               "the norm of the gradient of its parameter " + std::to_string(first - squares.begin()) + " is no number",
-              fix);
+              not_finite_fix);
 }
 
 /// Neighbours first, as the sums of the replicas' gradients are added.
@@ -117,6 +122,8 @@ expected<vote_sums> add_votes(std::uint64_t step, std::span<const step_vote> vot
   for (const stage_votes& stage : stages) TROUPE_TRY(compare_replicas(step, stage));
   vote_sums sums;
   double squares = 0;
+  // A stage with a copy of a tied weight has the sums of other stages in its gradient, and no name for what they are.
+  for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) TROUPE_TRY(refuse_named(step, *stage));
   for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) TROUPE_TRY(refuse_not_finite(step, *stage));
   for (const stage_votes& stage : stages) {
     sums.weight += weight_of(stage);

@@ -22,7 +22,7 @@ struct vote_sums {
 /// `votes`: of all replicas of all stages, in the order of stages and then of replicas. `step`: for the messages.
 /// Errors: E0621 names the replicas of a stage that differ from the others, where more than half are alike, and
 /// otherwise all of the stage; E0619 names step, stage, layer and micro-batch of a gradient that is not finite, of the
-/// last stage that has one, as gradients come from there.
+/// last stage that names one, as gradients come from there; where none does, the last stage whose norm is no number.
 [[nodiscard]] expected<vote_sums> add_votes(std::uint64_t step, std::span<const step_vote> votes);
 
 /// What torch's clip_grad_norm_ multiplies a gradient of this norm by; 1 without a limit.

@@ -50,6 +50,7 @@ TEST_F(orders, to_become_a_stage_are_held_against_the_plan_and_the_limits) {
   expect_refused("boundaries", [](auto& said) { said.boundaries.resize(limits::stages_max + 2); });
   expect_refused("runs_plain", [](auto& said) { said.runs_plain = 2; });
   expect_refused("loader_pages", [](auto& said) { said.loader_pages = 2; });
+  expect_refused("ties", [](auto& said) { said.ties = {{0, 1}}; });  // the run does not train
   expect_refused("warm_up_bytes", [](auto& said) { said.warm_up_bytes = ~std::uint64_t{0}; });
 }
 

@@ -137,6 +137,10 @@ TEST(add_votes, names_layer_and_micro_batch_of_the_last_stage_whose_gradient_is_
   votes[2].not_finite.reset();
   votes[2].squared_norms[0] = nan;
   EXPECT_THAT(refusal_of(votes, error_code::gradient_not_finite),
+              HasSubstr("error E0619: step 12, stage 0, layer 0 (Linear), micro-batch 0: infinity"))
+      << "stage 1 may have it of a tied weight alone";
+  votes[0].not_finite.reset();
+  EXPECT_THAT(refusal_of(votes, error_code::gradient_not_finite),
               HasSubstr("step 12, stage 1: the norm of the gradient of its parameter 0 is no number"));
 }
 
