@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "actors/director.hpp"
 #include "runtime/step/step_ledger.hpp"
@@ -29,7 +31,9 @@ void director_state::decide(call_number number) {
                            "a stage has not seen all of its micro-batches",
                            "report this with the log (stderr, or --log FILE); another transport may not lose them"});
   }
-  const auto made = options_.steps->decide(number);
+  const call_ticket& ticket = *calls_.at(number).ticket;
+  const auto made =
+      options_.steps->decide(number, ticket.folded_words ? ticket.folded_words() : std::vector<std::uint64_t>());
   if (!made) return cancel(number, made.error());
   if (!*made) return;
   tell_stages((*made)->decision);

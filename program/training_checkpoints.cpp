@@ -18,6 +18,7 @@
 #include "runtime/checkpoint/load_files.hpp"
 #include "runtime/checkpoint/save_files.hpp"
 #include "runtime/os/start_thread.hpp"
+#include "runtime/step/step_journal.hpp"
 
 namespace troupe {
 namespace {
@@ -62,6 +63,8 @@ expected<std::future<expected<void>>> training_engine::save_checkpoint_async(con
                                                                              const std::string& tag,
                                                                              const client_state& state) {
   impl_->wait_for_save();
+  // A loss of power must not take steps from the journal that a checkpoint has behind it.
+  if (impl_->journal) TROUPE_TRY(impl_->journal->sync());
   const training_snapshot all = TROUPE_TRY(impl_->snapshot());
   auto content =
       std::make_shared<const checkpoint_content>(content_of(all, impl_->trained(), impl_->training->seed, state));
@@ -121,6 +124,7 @@ expected<model_source> training_engine::impl::source_with(const state_dict& weig
 /// The stages stop, and others begin with the snapshot. If they cannot, they begin with what there was before.
 expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_snapshot> given,
                                                  std::shared_ptr<const training_snapshot> before) {
+  if (journal) TROUPE_TRY(journal->replay_from(given->counts.decisions).check_reach());
   pipeline_engine::impl& pipeline = *engine->impl_;
   const model_source source_before = *pipeline.model;
   std::optional<state_file> file;
@@ -138,6 +142,7 @@ expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_
     pipeline.model = of;
     counts = with->counts;
     decided.reset();
+    is_journal_attached = false;
     return {};
   };
   const auto started = restart(given, source);

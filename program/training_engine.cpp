@@ -5,11 +5,13 @@
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
+#include "program/launch/process_context.hpp"
 #include "program/run/fault_blame.hpp"
 #include "program/training_engine_state.hpp"
 #include "runtime/data/iterator_source.hpp"
 #include "runtime/data/step_source.hpp"
-#include "runtime/step/step_losses.hpp"
+#include "runtime/journal/open_journal.hpp"
+#include "runtime/step/step_journal.hpp"
 #include "runtime/training/step_scorer.hpp"
 #include "runtime/training/training_loss.hpp"
 
@@ -34,7 +36,8 @@ expected<void> check(const training_engine_options& options) {
   if (pipeline.dtype) return contradiction("dtype", "weights are trained in float32", "leave dtype out");
   if (pipeline.device != "cpu") return contradiction("device", "it trains on the CPU", "leave device out");
   if (!pipeline.run.journal.file.empty()) {
-    return contradiction("run.journal", "a journal is of one evaluation", "leave the journal out");
+    return contradiction("run.journal", "it is the journal of one evaluation",
+                         "name the journal of a training in training_engine_options::journal");
   }
   if (options.training.clip_norm && !(*options.training.clip_norm > 0)) {
     return fail(error_code::value_out_of_range, "training_engine", "clip_norm is not above 0",
@@ -77,6 +80,13 @@ data_iterator noting_the_last(data_iterator from, std::uint64_t count, std::shar
   };
 }
 
+/// In the driver alone: its workers find the journal that it has begun.
+expected<void> check_early(const training_journal_options& journal) {
+  const process_context& process = process_context::of_this_process();
+  if (journal.file.empty() || process.worker || process.is_probe) return {};
+  return check_journal(journal.file, journal.resume);
+}
+
 /// The loss that is asked for, or that of the module as a mean over samples.
 expected<training_options> with_loss(training_options training, const loss_function& of_module) {
   if (training.loss) return training;
@@ -102,7 +112,11 @@ expected<std::unique_ptr<training_engine>> training_engine::create_from(const Mo
   options.pipeline.optimize = optimize_mode::none;  // gradients are those of the model's own operators
   auto state = std::make_unique<impl>();
   state->training = training;
+  TROUPE_TRY(check_early(options.journal));
+  // Until the stages run, so that faults and threads are checked as those of a run with a journal.
+  options.pipeline.run.journal = {.file = options.journal.file, .resume = options.journal.resume};
   state->engine = TROUPE_TRY(pipeline_engine::create(model, std::move(options.pipeline)));
+  TROUPE_TRY(state->open_journal(options.journal));
   return std::unique_ptr<training_engine>(new training_engine(std::move(state)));
 }
 
@@ -147,7 +161,9 @@ double training_engine::get_lr() const {
   return impl_->training->learning_rate(impl_->counts.schedule_step);
 }
 expected<std::vector<trace_event>> training_engine::finish() {
-  return impl_->engine->finish();
+  auto trace = impl_->engine->finish();
+  if (impl_->journal && trace) TROUPE_TRY(impl_->journal->close());
+  return trace;
 }
 
 expected<train_output> training_engine::train_batch(data_iterator data) {
@@ -167,19 +183,14 @@ expected<train_output> training_engine::train_batch(data_iterator data) {
 }
 
 expected<train_output> training_engine::impl::step(std::shared_ptr<micro_batch_source> from, const end_of_step& ended) {
+  TROUPE_TRY(attach_journal());
   const std::uint64_t replicas = engine->impl_->config.replicas;
   const auto losses = std::make_shared<step_losses>(replicas);
   const call_outcome outcome = TROUPE_TRY(run(std::make_shared<step_source>(std::move(from), replicas), losses, ended));
-  train_output made{.step = counts.steps};
-  const step_losses::totals totals = losses->add();
-  made.loss_sum = totals.loss_sum;
-  made.weight = totals.weight;
-  made.loss = totals.loss_sum / totals.weight;
-  made.micro_batches = totals.micro_batches;
-  made.samples = outcome.tally.samples;
-  made.learning_rate = outcome.step->decision.learning_rate;
-  made.gradient_norm = outcome.step->norm;
+  train_output made = output_of(*outcome.step, losses->add());
+  made.step = counts.steps;
   decided = outcome.step->decision.call;
+  ++counts.decisions;
   counts.micro_batches += made.micro_batches;
   counts.samples += made.samples;
   if (!outcome.step->decision.is_applied) return made;
@@ -194,6 +205,7 @@ call_ticket_ptr training_engine::impl::make_ticket(const std::shared_ptr<step_so
   ticket->source = source;
   ticket->trains = true;
   ticket->folds = {losses};
+  ticket->folded_words = [losses] { return step_losses::words_of(losses->add()); };
   const std::size_t others = engine->impl_->options.sinks.size();
   for (std::size_t sink = 0; sink < others; ++sink) ticket->folds.push_back(std::make_shared<loss_fold>());
   ticket->make_scorer = [](std::uint32_t sink) { return std::make_shared<step_scorer>(sink == 0); };

@@ -10,13 +10,17 @@
 #include "actors/call_ticket.hpp"
 #include "program/models/state_file.hpp"
 #include "program/run/trained_state.hpp"
+#include "runtime/step/step_losses.hpp"
 #include <troupe/training_engine.hpp>
 
 namespace troupe {
 
 class micro_batch_source;
-class step_losses;
+class step_journal;
 class step_source;
+
+/// What train_batch() returns for a step that was decided so; `exhausted` is left to the caller.
+[[nodiscard]] train_output output_of(const step_record& decided, const step_losses::totals& totals);
 
 struct training_engine::impl {
   std::shared_ptr<const training_options> training;
@@ -28,6 +32,13 @@ struct training_engine::impl {
   /// The call of the last decision.
   std::optional<call_number> decided = std::nullopt;
 
+  /// Null without one. The stages that run now write into it from their first step on.
+  std::shared_ptr<step_journal> journal = nullptr;
+  bool is_journal_attached = false;
+
+  /// With the weights as they are before the first step.
+  [[nodiscard]] expected<void> open_journal(const training_journal_options& asked);
+  [[nodiscard]] expected<void> attach_journal();
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<step_source>& source,
                                             const std::shared_ptr<step_losses>& losses) const;
   /// Writes the checkpoint that was begun last.

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <troupe/data_set.hpp>
 #include <troupe/error.hpp>
@@ -18,11 +20,24 @@
 
 namespace troupe {
 
+/// The record of a training, so that it can go on after its program ended (docs/journal.md). Every decision about a
+/// step is written to it before any stage hears of the decision.
+struct training_journal_options {
+  /// Empty: nothing is kept.
+  std::string file = {};
+  /// Go on with the file, which then exists, instead of starting it.
+  bool resume = false;
+  /// What the bits depend on and the engine cannot see, by names of the program's choice: "data", "order",
+  /// "learning_rate". A resumed training must have the same values.
+  std::map<std::string, std::string> pins = {};
+};
+
 /// How a training engine is set up.
 struct training_engine_options {
   training_options training = {};
+  training_journal_options journal = {};
   /// Stages, replicas, partition, sample, threads, log, trace, and what evaluations between steps need. A power of two
-  /// of replicas. E0104 for `dtype`, `device`, `cuda_graphs`, and `run.journal`.
+  /// of replicas. E0104 for `dtype`, `device`, `cuda_graphs`, and `run.journal`, which is of evaluations.
   pipeline_engine_options pipeline = {};
 };
 
@@ -72,7 +87,8 @@ struct loaded_training : loaded_checkpoint {
 class training_engine {
  public:
   /// Trains layers of C++ code, in torch's training mode. Their initial weights are drawn with training.seed and the
-  /// number of the layer. E0104 for options that contradict the module, E0504 for layers that cannot be trained so.
+  /// number of the layer. E0104 for options that contradict the module, E0504 for layers that cannot be trained so;
+  /// E0801 to E0804 of a journal, which a training that cannot begin leaves alone.
   [[nodiscard]] static expected<std::unique_ptr<training_engine>> create(const pipeline_module& module,
                                                                          training_engine_options options = {});
   /// Trains the model in a file of TorchScript or torch.export, or in a folder with a config.json, by the gradients of
@@ -90,7 +106,9 @@ class training_engine {
   ~training_engine();
 
   /// One step over the next num_micro_batches batches of `data`; if it is empty, of set_dataiterator()'s. Errors: E0604
-  /// no iterator, or one that threw; E0602 a pass that fails; E0619 a loss or gradient that is not finite; E0605.
+  /// no iterator, or one that threw; E0602 a pass that fails; E0619 a loss or gradient that is not finite; E0605; E0803
+  /// a journal that cannot be written. Of a resumed training, E0801: the step is in the journal with other numbers, or
+  /// the checkpoint and the journal are of two trainings.
   [[nodiscard]] expected<train_output> train_batch(data_iterator data = {});
   /// Evaluates with the weights as they are, in evaluation mode.
   [[nodiscard]] expected<eval_output> eval_batch(data_iterator data = {}, eval_batch_options options = {});
@@ -110,6 +128,9 @@ class training_engine {
   /// The last micro-batch of a step was taken from the iterator, and the step is not decided yet: its gradients are
   /// completed and applied. Any thread; between two train_batch() it is false, as DeepSpeed's pipelines have it.
   [[nodiscard]] bool is_gradient_accumulation_boundary() const noexcept;
+  /// What the journal has of the steps before the next one, in their order, those that an earlier program has made
+  /// among them. Steps that are still to be computed again from the checkpoint on are not. Empty without a journal.
+  [[nodiscard]] std::vector<train_output> journaled_steps() const;
   /// Parameters and buffers as they are after the last step, by the names that pipeline_engine has: of a model from a
   /// file, those of its state dict.
   [[nodiscard]] expected<state_dict> module_state_dict();
@@ -131,7 +152,7 @@ class training_engine {
   [[nodiscard]] expected<loaded_training> load_checkpoint(const std::filesystem::path& dir, const std::string& tag = {},
                                                           load_checkpoint_options how = {});
 
-  /// Waits for the open calls and stops the stages; the trace if the options asked for one.
+  /// Waits for the open calls, stops the stages and closes the journal; the trace if the options asked for one. E0803.
   [[nodiscard]] expected<std::vector<trace_event>> finish();
 
  private:

@@ -14,6 +14,8 @@ namespace troupe {
 /// What a training has behind it, in the life of its weights.
 struct training_counts {
   std::uint64_t steps = 0;
+  /// Decisions about steps, those that were not carried out among them: the number of the next one in a journal.
+  std::uint64_t decisions = 0;
   /// Where the schedule of learning rates is: training_options::learning_rate gets it next.
   std::uint64_t schedule_step = 0;
   /// Taken from the data in these steps.

@@ -19,11 +19,12 @@ namespace {
 /// Scalars of type int64 in the file optimizer_name. Moments have names with a dot.
 constexpr const char* step_key = "step";
 constexpr const char* steps_key = "global_steps";
+constexpr const char* decisions_key = "decisions";
 constexpr const char* schedule_key = "schedule_step";
 constexpr const char* micro_batches_key = "micro_batches";
 constexpr const char* samples_key = "samples";
 constexpr const char* seed_key = "seed";
-constexpr std::array scalar_keys = {step_key, steps_key, schedule_key, micro_batches_key, samples_key, seed_key};
+constexpr std::array scalar_keys = {step_key, steps_key, decisions_key, schedule_key, micro_batches_key, samples_key, seed_key};
 
 using scalars = std::map<std::string, std::uint64_t>;
 
@@ -156,7 +157,7 @@ checkpoint_content content_of(const training_snapshot& from, const trained_pipel
   checkpoint_content made{.layers = split_by_layer(names_of(model, from.weights, nullptr), from.weights),
                           .optimizer = from.moments,
                           .client_state = std::move(state)};
-  for (named_tensor& each : std::vector<named_tensor>{scalar(step_key, from.step), scalar(steps_key, from.counts.steps),
+  for (named_tensor& each : std::vector<named_tensor>{scalar(step_key, from.step), scalar(steps_key, from.counts.steps), scalar(decisions_key, from.counts.decisions),
                                                       scalar(schedule_key, from.counts.schedule_step),
                                                       scalar(micro_batches_key, from.counts.micro_batches),
                                                       scalar(samples_key, from.counts.samples), scalar(seed_key, seed)})
@@ -178,6 +179,7 @@ expected<void> read_training_files(const tag_folder& from, const trained_pipelin
   }
   if (how.schedule_states) into.counts.schedule_step = file.number(schedule_key, step);
   into.counts.steps = file.number(steps_key, step);
+  into.counts.decisions = file.number(decisions_key, into.counts.steps);
   into.counts.micro_batches = file.number(micro_batches_key, 0);
   into.counts.samples = file.number(samples_key, 0);
   return {};

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include <ATen/Version.h>
@@ -179,6 +180,10 @@ std::optional<std::uint32_t> journaled_threads(const std::string& path) {
 
 }  // namespace
 
+journal_pins pins_of_machine() {
+  return {{"libtorch", TORCH_VERSION}, {"processor", this_processor()}, {"kernels", kernels()}};
+}
+
 std::map<std::string, bool> journaled_plain(const topology& what, const journal_options& journal) {
   std::map<std::string, bool> found;
   if (!journal.resume) return found;
@@ -214,10 +219,8 @@ expected<journal_pins> pins_of(const checked_run& run, const data_set& data, con
                        {"limit", options.limit ? std::to_string(*options.limit) : "not set"},
                        {threads_pin, std::to_string(options.threads.value_or(0))},
                        {"optimize", pipelines.modes},
-                       {"metrics", metrics_of(what)},
-                       {"libtorch", TORCH_VERSION},
-                       {"processor", this_processor()},
-                       {"kernels", kernels()}};
+                       {"metrics", metrics_of(what)}};
+  for (journal_pin& each : pins_of_machine()) pins.push_back(std::move(each));
   if (!pipelines.plain.empty()) pins.push_back({plain_pin, pipelines.plain});
   if (!pipelines.dtypes.empty()) pins.push_back({"dtype", pipelines.dtypes});
   if (const std::string devices = devices_of(what); !devices.empty()) pins.push_back({"device", devices});

@@ -22,6 +22,9 @@ namespace troupe {
 [[nodiscard]] expected<journal_pins> pins_of(const checked_run& run, const data_set& data,
                                              const std::vector<std::string>& plain);
 
+/// Those of LibTorch, the processor and its kernels.
+[[nodiscard]] journal_pins pins_of_machine();
+
 /// By pipeline, rewrite_choice::runs_plain as the journal of a resumed run has it; empty where it says nothing.
 [[nodiscard]] std::map<std::string, bool> journaled_plain(const topology& what, const journal_options& journal);
 

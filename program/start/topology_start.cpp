@@ -156,7 +156,8 @@ class starter {
         step_policy{.learning_rate = [rate = training.learning_rate, first_step,
                                       first_rate](std::uint64_t step) { return rate(step - first_step + first_rate); },
                     .clip_norm = training.clip_norm,
-                    .first_step = first_step});
+                    .first_step = first_step,
+                    .first_number = from == nullptr ? 0 : from->counts.decisions});
   }
 
   expected<void> find_trained() {

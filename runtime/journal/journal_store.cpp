@@ -27,7 +27,8 @@ std::string value_in(const journal_pins& pins, const std::string& name) {
 
 /// The flags that make the run the journal's own again, if such flags are all that it takes.
 std::string fix_of(const journal_pins& stored, const std::vector<std::string>& differing) {
-  constexpr std::array<std::string_view, 4> options = {"micro_batch", "threads", "optimize", "metrics"};
+  constexpr std::array<std::string_view, 6> options = {"micro_batch", "threads", "optimize",
+                                                       "metrics",     "seed",    "num_micro_batches"};
   std::string flags;
   for (const std::string& name : differing) {
     if (std::find(options.begin(), options.end(), name) == options.end()) {

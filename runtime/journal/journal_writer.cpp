@@ -80,6 +80,18 @@ expected<void> journal_writer::append(const step_record& step) {
   return {};
 }
 
+expected<void> journal_writer::sync() {
+  std::unique_lock lock(mutex_);
+  if (closing_ && !failure_) return {};
+  const std::uint64_t end = bytes_queued_;
+  sync_asked_ = true;
+  more_.notify_one();
+  const auto is_done = [&] { return failure_ || bytes_synced_ >= end; };
+  if (!written_.wait_for(lock, limits::journal_stall_max, is_done)) failure_ = stalled(path_);
+  if (failure_) return tl::make_unexpected(*failure_);
+  return {};
+}
+
 expected<void> journal_writer::wait_for_room(std::unique_lock<std::mutex>& lock) {
   const auto may_go_on = [this] { return failure_ || closing_ || queue_.size() < limits::journal_queue_bytes_max; };
   if (!room_.wait_for(lock, limits::journal_stall_max, may_go_on)) failure_ = stalled(path_);
@@ -106,9 +118,10 @@ void journal_writer::work() {
   journal_format::bytes writing;
   journal_tail tail(file_);
   std::unique_lock lock(mutex_);
-  const auto is_asked = [this] { return closing_ || !queue_.empty(); };
+  const auto is_asked = [this] { return closing_ || sync_asked_ || !queue_.empty(); };
   const auto is_pressed = [this] {
-    return closing_ || bytes_awaited_ > bytes_written_ || queue_.size() >= limits::journal_queue_bytes_max / 2;
+    return closing_ || sync_asked_ || bytes_awaited_ > bytes_written_ ||
+           queue_.size() >= limits::journal_queue_bytes_max / 2;
   };
   for (bool last = false; !last;) {
     const auto next_sync = tail.next_sync();
@@ -120,12 +133,14 @@ void journal_writer::work() {
     writing.swap(queue_);
     const std::uint64_t end = bytes_queued_;
     last = closing_;
+    const bool syncs = std::exchange(sync_asked_, false);
     lock.unlock();
     room_.notify_all();
-    const int reason = tail.put(writing, last, steady_now());
+    const int reason = tail.put(writing, last || syncs, steady_now());
     lock.lock();
     if (reason != 0) return keep_failure(reason);
     bytes_written_ = end;
+    if (last || syncs) bytes_synced_ = end;
     written_.notify_all();
   }
 }

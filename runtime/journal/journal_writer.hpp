@@ -42,6 +42,8 @@ class journal_writer final : public journal_appender {
   /// Waits until the record is in the file, at most limits::journal_stall_max. What came before it is in the file
   /// then as well. E0803 after close(), as a decision without its record must not be told.
   [[nodiscard]] expected<void> append(const step_record& step) override;
+  /// Waits until all that was appended is on the disk, at most limits::journal_stall_max.
+  [[nodiscard]] expected<void> sync();
   /// In place of ::write, for faults. Before the first append().
   using write_function = std::function<ssize_t(int fd, const void* from, std::size_t size)>;
   void write_with(write_function write);
@@ -77,6 +79,9 @@ class journal_writer final : public journal_appender {
   std::uint64_t bytes_queued_ = 0;
   std::uint64_t bytes_written_ = 0;
   std::uint64_t bytes_awaited_ = 0;
+  /// Bytes that are on the disk, where sync() waits for it.
+  std::uint64_t bytes_synced_ = 0;
+  bool sync_asked_ = false;
   bool closing_ = false;
   std::optional<error> failure_;
   open_file file_;

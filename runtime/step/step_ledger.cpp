@@ -33,6 +33,12 @@ step_ledger::step_ledger(std::vector<stage_address> voters, step_policy policy,
   TROUPE_CHECK(!policy_.clip_norm || *policy_.clip_norm > 0, "options are checked before");
 }
 
+void step_ledger::keep(std::shared_ptr<journal_appender> journal, step_replay earlier) {
+  TROUPE_CHECK(next_to_begin_ == 0, "a journal has all decisions of a run");
+  journal_ = std::move(journal);
+  earlier_ = std::move(earlier);
+}
+
 void step_ledger::begin(call_number call) {
   TROUPE_CHECK(call >= next_to_begin_, "calls begin in order");
   next_to_begin_ = call + 1;

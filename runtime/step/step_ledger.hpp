@@ -48,6 +48,9 @@ class step_ledger {
   step_ledger(std::vector<stage_address> voters, step_policy policy,
               std::shared_ptr<journal_appender> journal = nullptr, step_replay earlier = step_replay());
 
+  /// In place of what the constructor was given, before the first call begins.
+  void keep(std::shared_ptr<journal_appender> journal, step_replay earlier);
+
   /// A call that is a step begins; in the order of the calls, among which others may be, and before the first vote.
   void begin(call_number call);
   /// The stages of this epoch do again every step that is not decided: votes of older epochs are forgotten, and do not

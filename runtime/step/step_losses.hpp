@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "runtime/journal/step_record.hpp"
 #include "runtime/ledger/call_fold.hpp"
 
 namespace troupe {
@@ -26,13 +28,20 @@ class step_losses final : public call_fold {
     double weight = 0;
     /// Those with samples.
     std::uint64_t micro_batches = 0;
+    std::uint64_t samples = 0;
   };
   [[nodiscard]] totals add() const;
+
+  /// What a journal has of a step, beside the weight: the words of its record, and back. Nothing for words that are
+  /// none of these.
+  [[nodiscard]] static std::vector<std::uint64_t> words_of(const totals& all);
+  [[nodiscard]] static std::optional<totals> totals_of(const step_record& step);
 
  private:
   struct one {
     double sum = 0;
     double weight = 0;
+    std::uint64_t samples = 0;
   };
 
   std::uint64_t replicas_;
