@@ -32,7 +32,7 @@ struct training_engine::impl {
   /// The call of the last decision.
   std::optional<call_number> decided = std::nullopt;
 
-  /// Null without one. The stages that run now write into it from their first step on.
+  /// Null without one. The decisions of the stages that run now are kept there from the first step on.
   std::shared_ptr<step_journal> journal = nullptr;
   bool is_journal_attached = false;
 

@@ -44,10 +44,13 @@ expected<void> training_engine::impl::open_journal(const training_journal_option
 
 /// As late as before the first step, since a checkpoint may have been loaded meanwhile.
 expected<void> training_engine::impl::attach_journal() {
-  if (!journal || is_journal_attached) return {};
-  step_replay earlier = journal->replay_from(counts.decisions);
+  if (is_journal_attached) return {};
+  running_topology& running = *engine->impl_->stages.running;
+  step_replay earlier = journal ? journal->replay_from(counts.decisions) : step_replay(counts.decisions);
   TROUPE_TRY(earlier.check_reach());
-  engine->impl_->stages.running->engines().steps->keep(journal, std::move(earlier));
+  std::shared_ptr<journal_appender> kept = journal;
+  if (fault_injector* const faults = running.faults()) kept = faults->wrap(std::move(kept));
+  if (kept) running.engines().steps->keep(std::move(kept), std::move(earlier));
   is_journal_attached = true;
   return {};
 }

@@ -80,6 +80,12 @@ enum class fault_trigger_kind : std::uint8_t {
   message,      ///< once, at that message of an edge or of a link, counted from 1
   time,         ///< once, so long after the first micro-batch was sent; what lasts begins then
   probability,  ///< at each message or micro-batch, drawn with a seed
+  // Once, in a step of a training:
+  backward,  ///< at the first backward pass of a micro-batch of that index
+  vote,      ///< when a stage has its gradient and has not said so; for loader, aggregator and driver before a decision
+  decision,  ///< when a stage has heard of the decision; for loader, aggregator and driver when it is in the journal
+  apply,     ///< while a stage carries the decision out
+  recovery,  ///< when a stage begins a step anew after a loss
 };
 
 struct fault_trigger {
@@ -91,6 +97,8 @@ struct fault_trigger {
   /// Above 0, at most 1.
   double probability = 0;
   std::uint64_t seed = 0;
+  /// Of a training, with micro_batch and the moments of a step: in the step with this number. Nothing: in any.
+  std::optional<std::uint64_t> step = std::nullopt;
 
   static fault_trigger always() { return {}; }
   static fault_trigger micro_batch(std::uint64_t index) { return {fault_trigger_kind::micro_batch, index}; }
@@ -98,6 +106,11 @@ struct fault_trigger {
   static fault_trigger time(std::chrono::nanoseconds after) { return {fault_trigger_kind::time, 0, after}; }
   static fault_trigger probability_of(double share, std::uint64_t seed = 0) {
     return {fault_trigger_kind::probability, 0, {}, share, seed};
+  }
+  /// `moment`: micro_batch, backward, vote, decision, apply or recovery; `index`: of the micro-batch, for the first
+  /// two.
+  static fault_trigger in_step(fault_trigger_kind moment, std::uint64_t step, std::uint64_t index = 0) {
+    return {.kind = moment, .number = index, .step = step};
   }
 
   friend bool operator==(const fault_trigger&, const fault_trigger&) = default;
@@ -194,13 +207,16 @@ struct fault_shape {
   /// Worker processes at the start, spares included.
   std::uint32_t workers = 0;
   bool has_journal = false;
-  /// 0: not known.
+  /// 0: not known. Of a training, those of a step.
   std::uint64_t micro_batches = 0;
+  /// It is a training, with so many steps; 0: not known.
+  bool trains = false;
+  std::uint64_t steps = 0;
   /// Empty without a launch.
   std::vector<place> places = {};
 };
 
-/// E0109: the run has no such stage, replica, edge, rank, node or journal, or no process that could be killed.
+/// E0109: the run has no such stage, replica, edge, rank, node, step or journal, or no process that could be killed.
 expected<void> check_fits(const fault_plan& plan, const fault_shape& shape);
 
 /// One to `most` faults that leave the bits of a run of this shape as they are. The same arguments give the same plan.

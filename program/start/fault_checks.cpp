@@ -15,6 +15,8 @@ namespace troupe {
 fault_shape fault_shape_of(const checked_run& run) {
   fault_shape made = shape_of(run.plan, [&](stage_address at) { return run.roles[at.stage].has_worker; });
   made.has_journal = !run.options.journal.file.empty();
+  made.trains = run.plan.trains;
+  if (made.trains) made.micro_batches = run.parts().pipelines.begin()->second.options.training->num_micro_batches;
   if (const auto* launch = run.process->launch) made.places = launch->places();
   return made;
 }
@@ -39,7 +41,7 @@ bool counts_micro_batches(const fault_plan& plan) {
 expected<void> check_faults(const checked_run& run, std::uint64_t micro_batches) {
   if (run.options.faults.empty()) return {};
   fault_shape shape = fault_shape_of(run);
-  shape.micro_batches = micro_batches;
+  if (!shape.trains) shape.micro_batches = micro_batches;
   return check_fits(run.options.faults, shape);
 }
 

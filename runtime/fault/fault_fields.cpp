@@ -81,6 +81,7 @@ class fault_reader {
       return mistake(seen_.at("seed").key_at, "a seed is for p=", "leave it out");
     }
     made_.when.seed = seed_.value_or(0);
+    made_.when.step = step_;
     if (auto wrong = objection_to(made_)) return mistake(place_of(wrong->part), wrong->cause, wrong->fix);
     return made_;
   }
@@ -95,6 +96,7 @@ class fault_reader {
         {"at", &fault_reader::moment},
         {"p", &fault_reader::share},
         {"seed", &fault_reader::seed},
+        {"step", &fault_reader::step},
         {"for", &fault_reader::duration},
         {"ms", &fault_reader::milliseconds<&fault::delay>},
         {"jitter", &fault_reader::milliseconds<&fault::jitter>},
@@ -199,7 +201,18 @@ class fault_reader {
 
   done moment(const fault_field& field) {
     const std::string_view text = field.value;
-    constexpr std::string_view wanted = "mb17, msg3 or seconds, such as 2.5s";
+    constexpr std::string_view wanted =
+        "mb17, msg3 or seconds, such as 2.5s; of a training backward17, vote, decision, apply or recovery";
+    for (const auto named : {fault_trigger_kind::vote, fault_trigger_kind::decision, fault_trigger_kind::apply,
+                             fault_trigger_kind::recovery}) {
+      if (text == moment_name(named)) return trigger(field, {.kind = named});
+    }
+    constexpr std::string_view backward = "backward";
+    if (text.starts_with(backward)) {
+      const auto number = number_of<std::uint64_t>(text.substr(backward.size()));
+      if (!number) return unlike(field, wanted);
+      return trigger(field, {.kind = fault_trigger_kind::backward, .number = *number});
+    }
     const bool is_micro_batch = text.starts_with("mb");
     if (is_micro_batch || text.starts_with("msg")) {
       const auto number = number_of<std::uint64_t>(text.substr(is_micro_batch ? 2 : 3));
@@ -220,6 +233,11 @@ class fault_reader {
   done seed(const fault_field& field) {
     seed_ = number_of<std::uint64_t>(field.value);
     return seed_ ? done{} : unlike(field, "a whole number");
+  }
+
+  done step(const fault_field& field) {
+    step_ = number_of<std::uint64_t>(field.value);
+    return step_ ? done{} : unlike(field, "the number of a step, such as 3");
   }
 
   done duration(const fault_field& field) {
@@ -256,7 +274,7 @@ class fault_reader {
         case fault_part::replica:
           return "replica";
         case fault_part::trigger:
-          return seen_.contains("at") ? "at" : "p";
+          return seen_.contains("at") ? "at" : seen_.contains("p") ? "p" : "step";
         case fault_part::lasts:
           return "for";
         case fault_part::delay:
@@ -277,6 +295,7 @@ class fault_reader {
   fault made_;
   std::string target_key_;
   std::optional<std::uint64_t> seed_;
+  std::optional<std::uint64_t> step_;
   std::map<std::string, fault_field> seen_;
 };
 

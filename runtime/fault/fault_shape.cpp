@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "messages/try.hpp"
+#include "runtime/fault/fault_table.hpp"
 #include "runtime/suggest/dotted_name.hpp"
 #include "runtime/suggest/suggest.hpp"
 
@@ -85,8 +86,20 @@ expected<void> check_place(const fault& one, const fault_shape& shape) {
 }
 
 expected<void> check_moment(const fault& one, const fault_shape& shape) {
-  if (one.when.kind != fault_trigger_kind::micro_batch || shape.micro_batches == 0) return {};
-  if (one.when.number < shape.micro_batches) return {};
+  if (!shape.trains && (is_moment_of_step(one.when.kind) || one.when.step)) {
+    return misfit("the run has no steps, as it trains nothing", "give it a moment of an evaluation, such as at=mb17");
+  }
+  if (one.when.step && shape.steps != 0 && *one.when.step >= shape.steps) {
+    return misfit(fmt::format("the run has {} steps, counted from 0", shape.steps), "name one of these");
+  }
+  const bool is_forward = one.when.kind == fault_trigger_kind::micro_batch;
+  // Between steps a training evaluates any number of micro-batches.
+  const bool has_bound =
+      one.when.kind == fault_trigger_kind::backward || (is_forward && (!shape.trains || one.when.step));
+  if (!has_bound || shape.micro_batches == 0 || one.when.number < shape.micro_batches) return {};
+  if (shape.trains) {
+    return misfit(fmt::format("a step has {} micro-batches, counted from 0", shape.micro_batches), "name one of these");
+  }
   return misfit(fmt::format("the run has {} micro-batches, counted from 0", shape.micro_batches),
                 "name one of these, or evaluate more samples");
 }
@@ -122,7 +135,7 @@ std::optional<std::size_t> find_stage(const fault_shape& shape, const std::strin
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-bool is_of_forward(const fault& one) {
+bool is_of_body(const fault& one) {
   return (one.who.kind == kind::stage || one.who.kind == kind::worker) && one.when.kind != fault_trigger_kind::time;
 }
 
@@ -132,7 +145,7 @@ bool is_of_messages(const fault& one) {
 
 bool is_once(const fault& one) {
   return one.when.kind == fault_trigger_kind::micro_batch || one.when.kind == fault_trigger_kind::message ||
-         one.when.kind == fault_trigger_kind::time;
+         one.when.kind == fault_trigger_kind::time || is_moment_of_step(one.when.kind);
 }
 
 bool is_of_first_replica(const fault& one) {

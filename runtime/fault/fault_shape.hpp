@@ -10,8 +10,8 @@ namespace troupe {
 /// The stage that a fault names, by name or number; nothing if there is none.
 std::optional<std::size_t> find_stage(const fault_shape& shape, const std::string& name);
 
-/// It happens in a forward, and a stage injects it into itself (runtime/inject/faulty_body.hpp).
-[[nodiscard]] bool is_of_forward(const fault& one);
+/// It happens in the work of a stage, which injects it into itself (runtime/inject/faulty_body.hpp).
+[[nodiscard]] bool is_of_body(const fault& one);
 /// It is of messages between stages, or of the driver and a stage.
 [[nodiscard]] bool is_of_messages(const fault& one);
 /// It is injected once in a run.

@@ -22,15 +22,18 @@ using p = fault_parameter;
 constexpr kind_set<p> no_parameter{};
 constexpr auto of_messages = set_of(t::edge, t::control);
 constexpr auto at_messages = set_of(w::always, w::message, w::time, w::probability);
-constexpr auto at_forwards = set_of(w::micro_batch, w::probability);
+constexpr auto at_passes = set_of(w::micro_batch, w::probability, w::backward);
+constexpr auto at_work = set_of(w::micro_batch, w::probability, w::backward, w::vote, w::decision, w::recovery);
+constexpr auto at_signals =
+    set_of(w::micro_batch, w::time, w::probability, w::backward, w::vote, w::decision, w::apply, w::recovery);
 
 constexpr std::array rows = {
     fault_row{k::kill, "kill", set_of(t::stage, t::worker, t::loader, t::aggregator, t::agent, t::node, t::driver),
-              set_of(w::micro_batch, w::time, w::probability), no_parameter, no_parameter},
-    fault_row{k::stop, "stop", set_of(t::stage, t::worker, t::agent, t::node),
-              set_of(w::micro_batch, w::time, w::probability), set_of(p::lasts), no_parameter},
-    fault_row{k::exit, "exit", set_of(t::stage, t::worker), at_forwards, no_parameter, no_parameter},
-    fault_row{k::throw_error, "throw", set_of(t::stage), at_forwards, no_parameter, no_parameter},
+              at_signals, no_parameter, no_parameter},
+    fault_row{k::stop, "stop", set_of(t::stage, t::worker, t::agent, t::node), at_signals, set_of(p::lasts),
+              no_parameter},
+    fault_row{k::exit, "exit", set_of(t::stage, t::worker), at_work, no_parameter, no_parameter},
+    fault_row{k::throw_error, "throw", set_of(t::stage), at_passes, no_parameter, no_parameter},
     fault_row{k::delay, "delay", of_messages, at_messages, set_of(p::lasts, p::delay, p::jitter), set_of(p::delay)},
     fault_row{k::drop, "drop", of_messages, at_messages, set_of(p::lasts), no_parameter},
     fault_row{k::duplicate, "duplicate", of_messages, at_messages, set_of(p::lasts), no_parameter},
@@ -42,11 +45,12 @@ constexpr std::array rows = {
     fault_row{k::half_open, "half_open", of_messages, at_messages, set_of(p::lasts, p::direction),
               set_of(p::direction)},
     fault_row{k::close, "close", of_messages, at_messages, set_of(p::direction), no_parameter},
-    fault_row{k::slow, "slow", set_of(t::stage), set_of(w::always, w::micro_batch, w::probability),
+    fault_row{k::slow, "slow", set_of(t::stage),
+              set_of(w::always, w::micro_batch, w::probability, w::backward, w::vote, w::decision),
               set_of(p::delay, p::jitter), set_of(p::delay)},
     fault_row{k::disk_full, "disk_full", set_of(t::journal), set_of(w::micro_batch, w::time), set_of(p::bytes),
               no_parameter},
-    fault_row{k::out_of_memory, "out_of_memory", set_of(t::stage), at_forwards, set_of(p::bytes), no_parameter},
+    fault_row{k::out_of_memory, "out_of_memory", set_of(t::stage), at_passes, set_of(p::bytes), no_parameter},
 };
 
 struct target_words {
@@ -84,17 +88,31 @@ bool is_place(const fault_target& who) {
 bool suits(const fault_target& who, w when) {
   const bool computes = who.kind == t::stage || who.kind == t::worker;
   const bool passes_messages = who.kind == t::edge || who.kind == t::control;
+  const bool hears_of_decisions = who.kind == t::loader || who.kind == t::aggregator || who.kind == t::driver;
   if (is_place(who)) return when == w::micro_batch || when == w::time;
   if (when == w::micro_batch) return !passes_messages;
+  if (when == w::vote || when == w::decision) return computes || hears_of_decisions;
+  if (is_moment_of_step(when)) return computes;
   return when != w::probability || computes || passes_messages;
 }
 
+/// Agents, nodes and the journal count micro-batches, and do not know of which step they are.
+bool may_name_step(const fault& one) {
+  if (is_moment_of_step(one.when.kind)) return true;
+  return one.when.kind == w::micro_batch && (one.who.kind == t::stage || one.who.kind == t::worker);
+}
+
 std::string triggers_text(const fault_row& row, const fault_target& who) {
-  constexpr std::array<std::pair<w, std::string_view>, 5> all = {{{w::micro_batch, "at=mb17"},
-                                                                  {w::message, "at=msg3"},
-                                                                  {w::time, "at=2.5s"},
-                                                                  {w::probability, "p=0.1"},
-                                                                  {w::always, "neither at nor p"}}};
+  constexpr std::array<std::pair<w, std::string_view>, 10> all = {{{w::micro_batch, "at=mb17"},
+                                                                   {w::message, "at=msg3"},
+                                                                   {w::time, "at=2.5s"},
+                                                                   {w::probability, "p=0.1"},
+                                                                   {w::always, "neither at nor p"},
+                                                                   {w::backward, "at=backward17"},
+                                                                   {w::vote, "at=vote"},
+                                                                   {w::decision, "at=decision"},
+                                                                   {w::apply, "at=apply"},
+                                                                   {w::recovery, "at=recovery"}}};
   std::vector<std::string_view> spellings;
   for (const auto& [when, spelling] : all) {
     if (row.triggers.has(when) && suits(who, when)) spellings.push_back(spelling);
@@ -142,6 +160,11 @@ std::optional<fault_objection> object_to_trigger(const fault_row& row, const fau
   }
   if (when.kind == w::time && !is_within(*in_seconds(when.after), limits::deadline_seconds_max)) {
     return fault_objection{fault_part::trigger, "seconds are from 0 to 31622400", {}};
+  }
+  if (when.step && !may_name_step(one)) {
+    return fault_objection{fault_part::trigger,
+                           fmt::format("{} of {} at this moment is in no step", row.name, target_phrase(one.who.kind)),
+                           "leave step= out, or give a moment of a step: at=mb17, at=backward17, at=vote, at=decision"};
   }
   if (when.kind == w::message && when.number == 0) {
     return fault_objection{fault_part::trigger, "messages are counted from 1", {}};
@@ -203,6 +226,15 @@ const fault_row& row_of(fault_kind kind) {
   const auto at = static_cast<std::size_t>(kind);
   TROUPE_CHECK(at < rows.size() && rows.at(at).kind == kind, "a row for every kind, in their order");
   return rows.at(at);
+}
+
+bool is_moment_of_step(fault_trigger_kind kind) {
+  return kind >= fault_trigger_kind::backward;
+}
+
+std::string_view moment_name(fault_trigger_kind kind) {
+  constexpr std::array<std::string_view, 5> names = {"backward", "vote", "decision", "apply", "recovery"};
+  return names.at(static_cast<std::size_t>(kind) - static_cast<std::size_t>(fault_trigger_kind::backward));
 }
 
 std::string_view fault_name(fault_kind kind) {

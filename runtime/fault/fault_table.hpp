@@ -47,6 +47,11 @@ std::string_view direction_name(fault_direction which);
 /// Stage, worker, ...: with its article, for sentences.
 std::string_view target_phrase(fault_target_kind kind);
 
+/// Only a training has this moment.
+[[nodiscard]] bool is_moment_of_step(fault_trigger_kind kind);
+/// "backward", "vote", "decision", "apply", "recovery".
+[[nodiscard]] std::string_view moment_name(fault_trigger_kind kind);
+
 /// Which part of a fault is wrong.
 enum class fault_part : std::uint8_t { kind, target, replica, trigger, lasts, delay, jitter, bytes, direction };
 struct fault_objection {

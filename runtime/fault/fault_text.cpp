@@ -59,9 +59,17 @@ double count_of(std::chrono::nanoseconds time) {
 }
 
 std::string trigger_text(const fault_trigger& when) {
+  const std::string step = when.step ? fmt::format(",step={}", *when.step) : "";
   switch (when.kind) {
     case fault_trigger_kind::micro_batch:
-      return fmt::format(",at=mb{}", when.number);
+      return fmt::format(",at=mb{}", when.number) + step;
+    case fault_trigger_kind::backward:
+      return fmt::format(",at=backward{}", when.number) + step;
+    case fault_trigger_kind::vote:
+    case fault_trigger_kind::decision:
+    case fault_trigger_kind::apply:
+    case fault_trigger_kind::recovery:
+      return fmt::format(",at={}", moment_name(when.kind)) + step;
     case fault_trigger_kind::message:
       return fmt::format(",at=msg{}", when.number);
     case fault_trigger_kind::time:

@@ -6,6 +6,7 @@
 
 #include "runtime/fault/fault_draw.hpp"
 #include "runtime/fault/fault_shape.hpp"
+#include "runtime/fault/fault_table.hpp"
 
 namespace troupe {
 namespace {
@@ -14,6 +15,7 @@ using namespace std::chrono_literals;
 
 /// Where nothing says how many there are.
 constexpr std::uint64_t micro_batches_assumed = 32;
+constexpr std::uint64_t steps_assumed = 4;
 
 /// A stage dies at most so often, far below the budget of restarts.
 constexpr std::size_t deaths_of_stage_max = 1;
@@ -131,6 +133,7 @@ class planner {
     const fault_shape::node& node = shape_.stages[stage];
     fault made{kind_for(node), fault_target::stage(node.name), moment()};
     if (needs_process(made) && !dies(stage)) return std::nullopt;
+    if (shape_.trains) return in_step(made, node);
     if (node.replicas > 1 && draw_.below(2) == 0) {
       made.who.replica = static_cast<replica_index>(draw_.below(node.replicas));
       // a replica sees some of the micro-batches only
@@ -140,6 +143,24 @@ class planner {
     if (made.kind == fault_kind::stop) made.lasts = between(100ms, 500ms, 100ms);
     if (made.kind == fault_kind::slow) made.delay = between(1ms, 50ms);
     return made;
+  }
+
+  /// A training has no error that its stage can be rid of in a backward pass.
+  std::optional<fault> in_step(fault made, const fault_shape::node& node) {
+    constexpr fault_trigger_kind moments[] = {fault_trigger_kind::micro_batch, fault_trigger_kind::backward,
+                                              fault_trigger_kind::vote,        fault_trigger_kind::decision,
+                                              fault_trigger_kind::apply,       fault_trigger_kind::recovery};
+    const bool throws = made.kind == fault_kind::throw_error || made.kind == fault_kind::out_of_memory;
+    const std::uint64_t step = draw_.below(shape_.steps == 0 ? steps_assumed : shape_.steps);
+    const std::uint64_t index = moment().number;
+    made.when = fault_trigger::in_step(throws ? moments[0] : moments[draw_.below(std::size(moments))], step, index);
+    const bool has_index =
+        throws || made.when.kind == fault_trigger_kind::backward || made.when.kind == fault_trigger_kind::micro_batch;
+    if (!has_index) made.when.number = 0;
+    if (node.replicas > 1 && !has_index) made.who.replica = static_cast<replica_index>(draw_.below(node.replicas));
+    if (made.kind == fault_kind::stop) made.lasts = between(100ms, 500ms, 100ms);
+    if (made.kind == fault_kind::slow) made.delay = between(1ms, 50ms);
+    return objection_to(made) ? std::nullopt : std::optional(made);
   }
 
   fault_kind kind_for(const fault_shape::node& node) {

@@ -28,6 +28,8 @@ class training_body {
   virtual ~training_body() = default;
 
   virtual void on_start() {}
+  /// Steps of the optimizer that were carried out in the life of the weights.
+  [[nodiscard]] virtual std::uint64_t steps() const noexcept { return 0; }
 
   /// Gives `output` its tensors; it has the header, rows and labels of `input`. The last stage computes the loss, too,
   /// and adds it and its weight to the tensors. Keeps what backward() needs. The tensors of the input stay valid until

@@ -36,12 +36,12 @@ engine_body armed_faults::around(engine_body body, std::uint64_t lot,
                                  const std::function<bool(const fault&)>& is_of_stage) const {
   std::vector<numbered_fault> mine;
   std::ranges::copy_if(faults_, std::back_inserter(mine),
-                       [&](const numbered_fault& each) { return is_of_forward(each.what) && is_of_stage(each.what); });
+                       [&](const numbered_fault& each) { return is_of_body(each.what) && is_of_stage(each.what); });
   if (mine.empty()) return body;
   const auto asked = [ask = may_](std::size_t number, bool once, micro_batch_id at) {
     return ask(number, once, true, at);
   };
-  forward_faults faults(std::move(mine), lot, asked);
+  body_faults faults(std::move(mine), lot, asked);
   if (auto* trained = std::get_if<std::shared_ptr<training_body>>(&body)) {
     return std::make_shared<faulty_training_body>(std::move(*trained), std::move(faults));
   }

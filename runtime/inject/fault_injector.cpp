@@ -123,6 +123,13 @@ std::shared_ptr<call_fold> fault_injector::wrap(std::shared_ptr<call_fold> fold)
                                         [self = shared_from_this()](micro_batch_id id) { self->folded(id); });
 }
 
+std::shared_ptr<journal_appender> fault_injector::wrap(std::shared_ptr<journal_appender> journal) {
+  return std::make_shared<watched_decisions>(
+      std::move(journal), [self = weak_from_this()](fault_trigger_kind moment, const step_decision& decision) {
+        if (const auto injector = self.lock()) injector->act_at_decision(moment, decision);
+      });
+}
+
 std::shared_ptr<transport> fault_injector::wrap(std::shared_ptr<transport> edges, const wiring_plan& plan) {
   return armed_.around(std::move(edges), plan);
 }
@@ -169,6 +176,15 @@ void fault_injector::act_at_micro_batch(target who, micro_batch_id at) {
     } else if (is_due && record_.spend(number, at)) {
       act(number);
     }
+  }
+}
+
+void fault_injector::act_at_decision(fault_trigger_kind moment, const step_decision& decision) {
+  for (std::size_t number = 0; number < faults().size(); ++number) {
+    const fault& one = faults()[number];
+    const bool is_due = one.who.kind != target::stage && one.who.kind != target::worker && one.when.kind == moment &&
+                        one.when.step.value_or(decision.step) == decision.step;
+    if (is_due && record_.spend(number, micro_batch_id{decision.call, 0})) act(number);
   }
 }
 
@@ -271,7 +287,7 @@ std::vector<assigned_fault> fault_injector::assign(stage_address at, const hoste
     const bool cuts_off =
         one.kind == fault_kind::partition && one.who.kind == target::node && one.who.name == worker->home().node;
     const bool hits_messages = touches(one, at) && (at.replica == 0 || !is_of_first_replica(one));
-    const bool is_mine = (is_of_forward(one) && hits(one, at, worker->rank())) || hits_messages || cuts_off;
+    const bool is_mine = (is_of_body(one) && hits(one, at, worker->rank())) || hits_messages || cuts_off;
     if (!is_mine || (is_once(one) && record_.is_spent(number))) continue;
     mine.given |= bit_of(number);
     mine.needs_time = mine.needs_time || is_of_messages_at_time(one);

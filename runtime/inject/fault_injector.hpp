@@ -17,6 +17,7 @@
 #include "runtime/inject/fault_record.hpp"
 #include "runtime/inject/faulty_link.hpp"
 #include "runtime/inject/full_disk.hpp"
+#include "runtime/journal/journal_tail.hpp"
 #include "runtime/ledger/call_fold.hpp"
 #include "runtime/ledger/micro_batch_source.hpp"
 #include "runtime/process/hosted_worker.hpp"
@@ -74,6 +75,8 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
                                                          std::uint64_t first);
   /// The fold of the first sink.
   [[nodiscard]] std::shared_ptr<call_fold> wrap(std::shared_ptr<call_fold> fold);
+  /// Where decisions about steps are kept; null: nowhere.
+  [[nodiscard]] std::shared_ptr<journal_appender> wrap(std::shared_ptr<journal_appender> journal);
   /// Edges to workers whose consumers are in this process. Says of all that they may lose their ends.
   [[nodiscard]] std::shared_ptr<transport> wrap(std::shared_ptr<transport> edges, const wiring_plan& plan);
   /// local_host_options::around_link; null where no fault is for control messages. Those of workers on other nodes are
@@ -132,6 +135,7 @@ class fault_injector : public std::enable_shared_from_this<fault_injector> {
   void signal(std::size_t number, std::chrono::steady_clock::time_point deadline);
   [[nodiscard]] hosted_worker_ptr find(const fault_target& who);
   void act_at_micro_batch(fault_target_kind who, micro_batch_id at);
+  void act_at_decision(fault_trigger_kind moment, const step_decision& decision);
 
   fault_record record_;
   const fault_shape shape_;

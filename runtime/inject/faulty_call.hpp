@@ -4,8 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "messages/try.hpp"
+#include "runtime/journal/journal_tail.hpp"
 #include "runtime/ledger/call_fold.hpp"
 #include "runtime/ledger/micro_batch_source.hpp"
+#include <troupe/fault_plan.hpp>
 
 namespace troupe {
 
@@ -47,6 +50,31 @@ class watched_fold final : public call_fold {
  private:
   std::shared_ptr<call_fold> inner_;
   std::function<void(micro_batch_id)> on_folded_;
+};
+
+/// A journal of steps that tells of each decision before and after it is kept: on the deciding thread.
+class watched_decisions final : public journal_appender {
+ public:
+  /// vote: all votes are there. decision: it is kept, and no stage has heard of it.
+  using moment_function = std::function<void(fault_trigger_kind moment, const step_decision& decision)>;
+
+  /// `inner`: null where nothing is kept.
+  watched_decisions(std::shared_ptr<journal_appender> inner, moment_function on_moment)
+      : inner_(std::move(inner)), on_moment_(std::move(on_moment)) {}
+
+  [[nodiscard]] expected<void> append(const score& state) override {
+    return inner_ ? inner_->append(state) : expected<void>();
+  }
+  [[nodiscard]] expected<void> append(const step_record& step) override {
+    on_moment_(fault_trigger_kind::vote, step.decision);
+    if (inner_) TROUPE_TRY(inner_->append(step));
+    on_moment_(fault_trigger_kind::decision, step.decision);
+    return {};
+  }
+
+ private:
+  std::shared_ptr<journal_appender> inner_;
+  moment_function on_moment_;
 };
 
 }  // namespace troupe

@@ -60,6 +60,7 @@ class autograd_body final : public training_body {
                 training_body_options options);
 
   void on_start() override;
+  [[nodiscard]] std::uint64_t steps() const noexcept override { return state_->step(); }
   [[nodiscard]] expected<void> forward(const activation& input, activation& output) override;
   [[nodiscard]] expected<void> evaluate(const activation& input, activation& output) override;
   [[nodiscard]] expected<payload_ptr> backward(micro_batch_id id, const payload_ptr& gradient) override;

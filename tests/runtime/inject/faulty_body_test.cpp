@@ -33,19 +33,19 @@ class faulty_body_test : public ::testing::Test {
     std::vector<numbered_fault> faults;
     for (const std::string& each : texts) faults.push_back({faults.size(), *parse_fault(each)});
     return {std::make_shared<counting_body>(runs),
-            forward_faults{std::move(faults),
-                           lot,
-                           [this](std::size_t number, bool once, micro_batch_id at) {
-                             if (once && !spent.insert(number).second) return false;
-                             injected.emplace_back(number, at.index);
-                             return true;
-                           },
-                           {.kill = [this] { acts.emplace_back("kill"); },
-                            .freeze =
-                                [this](std::optional<std::chrono::nanoseconds> lasts) {
-                                  acts.push_back("freeze " + std::to_string(lasts ? lasts->count() : 0));
-                                },
-                            .leave = [this] { acts.emplace_back("leave"); }}}};
+            body_faults{std::move(faults),
+                        lot,
+                        [this](std::size_t number, bool once, micro_batch_id at) {
+                          if (once && !spent.insert(number).second) return false;
+                          injected.emplace_back(number, at.index);
+                          return true;
+                        },
+                        {.kill = [this] { acts.emplace_back("kill"); },
+                         .freeze =
+                             [this](std::optional<std::chrono::nanoseconds> lasts) {
+                               acts.push_back("freeze " + std::to_string(lasts ? lasts->count() : 0));
+                             },
+                         .leave = [this] { acts.emplace_back("leave"); }}}};
   }
 
   void forward(faulty_body& body, std::uint64_t index) {
