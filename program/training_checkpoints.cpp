@@ -136,9 +136,13 @@ expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_
   const auto restart = [&](const std::shared_ptr<const training_snapshot>& with,
                            const model_source& of) -> expected<void> {
     pipeline.options.training_from = with;
-    pipeline.checked = TROUPE_TRY(check_run(topology_of(of, pipeline.options), pipeline.checked.options,
-                                            *pipeline.checked.process, pipeline.checked.name));
+    run_options options = pipeline.checked.options;
+    options.journal.file = journal_file;  // for its faults
+    pipeline.checked = TROUPE_TRY(
+        check_run(topology_of(of, pipeline.options), options, *pipeline.checked.process, pipeline.checked.name));
     TROUPE_TRY(pipeline.start(pipeline.checked));
+    pipeline.checked.options.journal = {};
+    write_as_faults_say();
     pipeline.model = of;
     counts = with->counts;
     decided.reset();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "actors/call_ticket.hpp"
@@ -34,11 +35,14 @@ struct training_engine::impl {
 
   /// Null without one. The decisions of the stages that run now are kept there from the first step on.
   std::shared_ptr<step_journal> journal = nullptr;
+  std::string journal_file = {};
   bool is_journal_attached = false;
 
   /// With the weights as they are before the first step.
   [[nodiscard]] expected<void> open_journal(const training_journal_options& asked);
   [[nodiscard]] expected<void> attach_journal();
+  /// On the disk of a fault, where there is one.
+  void write_as_faults_say();
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<step_source>& source,
                                             const std::shared_ptr<step_losses>& losses) const;
   /// Writes the checkpoint that was begun last.

@@ -34,12 +34,16 @@ expected<void> training_engine::impl::open_journal(const training_journal_option
   const auto pins = TROUPE_TRY(in_own_thread("weights", "the weights could not be read",
                                              [&] { return pins_of_training(pipeline.checked, initial, asked.pins); }));
   journal = TROUPE_TRY(step_journal::open(asked.file, asked.resume, pins));
-  const fault_injector* const faults = pipeline.stages.running->faults();
-  if (faults != nullptr && faults->disk()) {
-    journal->writer().write_with(
-        [disk = faults->disk()](int fd, const void* from, std::size_t size) { return disk->write(fd, from, size); });
-  }
+  journal_file = asked.file;
+  write_as_faults_say();
   return {};
+}
+
+void training_engine::impl::write_as_faults_say() {
+  const fault_injector* const faults = engine->impl_->stages.running->faults();
+  if (!journal || faults == nullptr || !faults->disk()) return;
+  journal->writer().write_with(
+      [disk = faults->disk()](int fd, const void* from, std::size_t size) { return disk->write(fd, from, size); });
 }
 
 /// As late as before the first step, since a checkpoint may have been loaded meanwhile.

@@ -35,8 +35,9 @@ bool message_trigger::begins(time_point now) const {
       return beginning() && now >= *beginning();
     case fault_trigger_kind::probability:
       return draw(0) < what_.when.probability;
+    default:
+      return false;  // a moment of a step: no message has it
   }
-  return false;
 }
 
 /// What has a moment and no "for" happens once, but for a partition, which then stays.

@@ -204,7 +204,9 @@ TEST_F(journaled_training, names_the_step_that_differs) {
   leave(5);
   {
     training_engine_options options = options_of(journal(), true);
-    options.training.learning_rate = [](std::uint64_t step) { return 0.01 / (1 + (step < 2 ? static_cast<double>(step) : 7)); };
+    options.training.learning_rate = [](std::uint64_t step) {
+      return 0.01 / (1 + (step < 2 ? static_cast<double>(step) : 7));
+    };
     const auto engine = get(training_engine::create(network(2), options));
     engine->set_dataiterator(batches());
     for (int step = 0; step < 2; ++step) ASSERT_TRUE(engine->train_batch());

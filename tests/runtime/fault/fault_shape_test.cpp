@@ -57,6 +57,42 @@ TEST(fault_shape, what_a_run_does_not_have) {
   for (const auto& [text, cause] : cases) EXPECT_THAT(misfit_of(text, processes()), HasSubstr(cause)) << text;
 }
 
+TEST(fault_shape, moments_of_steps_are_of_trainings) {
+  fault_shape training = processes();
+  training.trains = true;
+  training.micro_batches = 4;
+  training.steps = 6;
+  for (const char* text : {"kill:stage=0,at=backward3,step=5", "kill:driver,at=decision", "kill:stage=1,at=recovery",
+                           "kill:stage=0,at=mb17", "throw:stage=0,at=mb3,step=0"}) {
+    EXPECT_EQ(misfit_of(text, training), "") << text;
+    if (std::string(text) != "kill:stage=0,at=mb17")
+      EXPECT_THAT(misfit_of(text, processes()), HasSubstr("it trains nothing")) << text;
+  }
+  EXPECT_THAT(misfit_of("kill:stage=0,at=backward4", training), HasSubstr("a step has 4 micro-batches"));
+  EXPECT_THAT(misfit_of("kill:stage=0,at=mb4,step=1", training), HasSubstr("a step has 4 micro-batches"));
+  EXPECT_THAT(misfit_of("kill:stage=0,at=vote,step=6", training), HasSubstr("6 steps, counted from 0"));
+}
+
+TEST(random_plan, hits_each_phase_of_a_training) {
+  fault_shape training = processes();
+  training.trains = true;
+  training.micro_batches = 4;
+  training.steps = 6;
+  std::set<fault_trigger_kind> moments;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const fault_plan plan = random_plan(seed, training);
+    ASSERT_TRUE(check_fits(plan, training)) << to_string(check_fits(plan, training).error());
+    for (const fault& each : plan.faults()) {
+      moments.insert(each.when.kind);
+      if (each.kind == fault_kind::throw_error) EXPECT_EQ(each.when.kind, fault_trigger_kind::micro_batch);
+    }
+  }
+  for (const auto moment : {fault_trigger_kind::backward, fault_trigger_kind::vote, fault_trigger_kind::decision,
+                            fault_trigger_kind::apply, fault_trigger_kind::recovery}) {
+    EXPECT_TRUE(moments.contains(moment));
+  }
+}
+
 TEST(fault_shape, a_misfit_is_told_with_its_place) {
   fault_plan plan;
   plan.add("kill:loader,at=mb1").add("kill:stage=7,at=mb1").written_at({"run.toml:2:1", "run.toml:6:1"});

@@ -47,6 +47,7 @@ fault with_bytes(fault one, std::uint64_t bytes) {
 using k = fault_kind;
 using t = fault_target;
 using w = fault_trigger;
+using m = fault_trigger_kind;
 
 const std::vector<good_case> good_cases = {
     {"kill:stage=resnet.2,at=mb17", {k::kill, t::stage("resnet 2"), w::micro_batch(17)}},
@@ -82,6 +83,14 @@ const std::vector<good_case> good_cases = {
     {"disk_full:journal,at=mb40,bytes=12", with_bytes({k::disk_full, t::journal(), w::micro_batch(40)}, 12)},
     {"out_of_memory:stage=a,at=mb1,bytes=1099511627776",
      with_bytes({k::out_of_memory, t::stage("a"), w::micro_batch(1)}, std::uint64_t{1} << 40U)},
+    {"kill:stage=a,at=mb2,step=3", {k::kill, t::stage("a"), w::in_step(m::micro_batch, 3, 2)}},
+    {"throw:stage=a,at=backward2", {k::throw_error, t::stage("a"), {.kind = m::backward, .number = 2}}},
+    {"kill:stage=a,replica=1,at=backward0,step=1", {k::kill, t::stage("a", 1), w::in_step(m::backward, 1)}},
+    {"exit:worker=1,at=vote", {k::exit, t::worker(1), {.kind = m::vote}}},
+    {"stop:worker=1,at=decision,step=5,for=2s", with_times({k::stop, t::worker(1), w::in_step(m::decision, 5)}, 2s)},
+    {"kill:driver,at=decision,step=4", {k::kill, t::driver(), w::in_step(m::decision, 4)}},
+    {"kill:stage=a,at=apply,step=0", {k::kill, t::stage("a"), w::in_step(m::apply, 0)}},
+    {"kill:stage=a,at=recovery", {k::kill, t::stage("a"), {.kind = m::recovery}}},
 };
 
 TEST(fault_text, round_trip) {
@@ -187,6 +196,16 @@ const std::vector<bad_case> bad_cases = {
     {"disk_full:loader,at=mb1", 11, "there is no disk_full of the loader"},
     {"out_of_memory:stage=a,at=1s", 23, "cannot have this trigger"},
     {"kill:kind=exit,stage=a,at=mb1", 6, "kind is given twice"},
+    {"kill:stage=a,step=2", 14, "kill needs a moment"},
+    {"kill:stage=a,at=1s,step=3", 14, "is in no step", "leave step= out"},
+    {"kill:stage=a,p=0.5,step=3", 14, "is in no step"},
+    {"kill:driver,at=mb2,step=3", 13, "is in no step"},
+    {"kill:stage=a,at=mb1,step=x", 26, "step: \"x\", expected the number of a step"},
+    {"kill:stage=a,at=backward", 17, "at: \"backward\", expected mb17"},
+    {"exit:stage=a,at=apply", 14, "cannot have this trigger", "at=decision, at=recovery"},
+    {"throw:stage=a,at=decision", 15, "cannot have this trigger", "at=backward17"},
+    {"kill:driver,at=apply", 13, "cannot have this trigger", "at=vote, at=decision"},
+    {"kill:node=n1,at=vote", 14, "cannot have this trigger"},
 };
 
 TEST(fault_text, bad_texts_are_refused_at_their_column) {
