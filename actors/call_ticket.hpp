@@ -66,8 +66,8 @@ struct call_ticket {
   std::vector<std::shared_ptr<call_fold>> folds;
   /// The call is a step of training, and ends with a decision.
   bool trains = false;
-  /// Of a step whose scores are all folded: what the journal keeps of them (step_record::folded). The director calls
-  /// it on the thread that folds. Empty: nothing is kept.
+  /// What the journal keeps of the scores of a step (step_record::folded), once all are folded. The director calls it
+  /// on the thread that folds. Empty: nothing is kept.
   std::function<std::vector<std::uint64_t>()> folded_words = {};
   std::promise<call_outcome> done;
 };

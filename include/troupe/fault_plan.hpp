@@ -97,7 +97,7 @@ struct fault_trigger {
   /// Above 0, at most 1.
   double probability = 0;
   std::uint64_t seed = 0;
-  /// Of a training, with micro_batch and the moments of a step: in the step with this number. Nothing: in any.
+  /// The number of the step of a training, for micro_batch and the moments of a step. Nothing: any step.
   std::optional<std::uint64_t> step = std::nullopt;
 
   static fault_trigger always() { return {}; }

@@ -55,7 +55,7 @@ class watched_fold final : public call_fold {
 /// A journal of steps that tells of each decision before and after it is kept: on the deciding thread.
 class watched_decisions final : public journal_appender {
  public:
-  /// vote: all votes are there. decision: it is kept, and no stage has heard of it.
+  /// vote: all votes are there. decision: it is kept, and no stage has been told.
   using moment_function = std::function<void(fault_trigger_kind moment, const step_decision& decision)>;
 
   /// `inner`: null where nothing is kept.

@@ -27,7 +27,7 @@ class step_journal final : public journal_appender {
   [[nodiscard]] expected<void> close() { return writer_->close(); }
   [[nodiscard]] journal_writer& writer() noexcept { return *writer_; }
 
-  /// What is to be made again by a run that goes on behind the first `decisions`.
+  /// The decisions that are to be made again by a run that goes on behind the first `decisions`.
   [[nodiscard]] step_replay replay_from(std::uint64_t decisions) const;
   /// Those with a number below `decisions`, in their order.
   [[nodiscard]] std::vector<step_record> before(std::uint64_t decisions) const;
