@@ -96,10 +96,14 @@ std::string verdict_text(const chaos_verdict& verdict) {
   std::string text = verdict.seed ? fmt::format("seed       {}\n", *verdict.seed) : "";
   text += faults_text(verdict);
   const json& result = verdict.disturbed.result;
-  if (result.is_object()) {
+  if (result.contains("delivery")) {
     text += fmt::format("delivery   {} of {} micro-batches folded, {} replayed, {} duplicates dropped, {} lost\n",
                         count_of(result, "folded"), count_of(result, "expected"), count_of(result, "replayed"),
                         count_of(result, "duplicates_dropped"), count_of(result, "lost"));
+  }
+  if (result.contains("weights_sha256")) {
+    text += fmt::format("training   {} steps, weights {}\n", result.value("steps", std::uint64_t{0}),
+                        printable(result.value("weights_sha256", std::string())));
   }
   text += fmt::format("time       {:.2f} s, undisturbed {:.2f} s{}\n", verdict.disturbed.end.seconds,
                       verdict.undisturbed.end.seconds, verdict.disturbed.resumed ? ", resumed" : "");

@@ -74,7 +74,7 @@ bool chaos_run::was_injected_before(const fault& one) const {
 }
 
 expected<chaos_run> chaos_rounds::undisturbed() {
-  auto done = evaluate("the undisturbed evaluation", {}, limits::chaos_undisturbed_time, false);
+  auto done = do_work("the undisturbed " + work_.noun, {}, limits::chaos_undisturbed_time, false);
   if (done) undisturbed_seconds_ = done->end.seconds;
   return done;
 }
@@ -84,29 +84,29 @@ expected<chaos_run> chaos_rounds::under(const fault_plan& plan) {
   const bool may_end = std::ranges::any_of(plan.faults(), ends_the_run);
   injected_.clear();
   arguments words = with_faults(plan, true);
-  const std::string journal = (folder_.path() / fmt::format("journal-{}", runs_)).string();
-  if (may_end) words.insert(words.end(), {"--journal", journal});
-  auto done = evaluate("the disturbed evaluation", words, patience, true);
+  const std::string kept = (folder_.path() / fmt::format("kept-{}", runs_)).string();
+  if (may_end) words.insert(words.end(), {work_.kept_in, kept});
+  auto done = do_work("the disturbed " + work_.noun, words, patience, true);
   if (!done || done->end.overdue) return done;
   const std::vector<fault> endings = that_end_so(plan, done->end.report);
   if (endings.empty()) return done;
   say(fmt::format("{}; it goes on with its journal\n", done->end.report.outcome()));
   words = with_faults(plan, false);
-  words.insert(words.end(), {"--journal", journal, "--resume"});
+  words.insert(words.end(), {work_.kept_in, kept, "--resume"});
   std::vector<std::string> before = std::exchange(injected_, {});
   // SIGKILL may take the driver before it has logged the fault, and the end says it
   if (endings.size() == 1) before.push_back(was_injected(endings.front()));
-  done = evaluate("the resumed evaluation", words, patience, true);
+  done = do_work("the resumed " + work_.noun, words, patience, true);
   if (!done) return done;
   done->resumed = true;
   done->injected_before = std::move(before);
   return done;
 }
 
-expected<chaos_run> chaos_rounds::evaluate(const std::string& name, const arguments& more, seconds patience,
-                                           bool shows_log) {
+expected<chaos_run> chaos_rounds::do_work(const std::string& name, const arguments& more, seconds patience,
+                                          bool shows_log) {
   const std::filesystem::path output = folder_.path() / fmt::format("run-{}", runs_++);
-  arguments words = words_;
+  arguments words = work_.words;
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), {"--output", output.string()});
   // the folder and what it wrote there go with this command

@@ -14,7 +14,18 @@
 
 namespace troupe::cli {
 
-/// One evaluation in a child process, or two where the second went on with the journal of the first.
+/// What is run several times.
+struct chaos_work {
+  /// "evaluation" or "training".
+  std::string noun = "evaluation";
+  /// Begin each run: "eval" or "train" and its flags that were given, without those that say where results go, behind a
+  /// launch or not.
+  arguments words;
+  /// The flag for the place with which a run that ended goes on.
+  std::string kept_in = "--journal";
+};
+
+/// One run in a child process, or two where the second went on where the first ended.
 struct chaos_run {
   /// The object of its result.json; null where there is none.
   nlohmann::json result;
@@ -31,17 +42,14 @@ struct chaos_run {
   [[nodiscard]] bool was_injected_before(const fault& one) const;
 };
 
-/// Faults that end the program itself, not a part that the program can replace. The resumed evaluation is without them.
+/// Faults that end the program itself, not a part that the program can replace. The resumed run is without them.
 [[nodiscard]] bool ends_the_run(const fault& one);
 
-/// Runs `troupe eval` with the flags of `troupe chaos`, undisturbed and under plans, and keeps what it needs for that
-/// in a folder of its own. Threads: one.
+/// Runs the work undisturbed and under plans, and keeps what it needs for that in a folder of its own. Threads: one.
 class chaos_rounds {
  public:
-  /// `words` begin each evaluation: "eval" and its flags that were given, without those that say where results go,
-  /// behind a launch or not.
-  chaos_rounds(child_runner& children, const private_folder& folder, arguments words)
-      : children_(children), folder_(folder), words_(std::move(words)) {}
+  chaos_rounds(child_runner& children, const private_folder& folder, chaos_work work)
+      : children_(children), folder_(folder), work_(std::move(work)) {}
 
   /// Errors: child_runner::run().
   [[nodiscard]] expected<chaos_run> undisturbed();
@@ -50,13 +58,13 @@ class chaos_rounds {
   [[nodiscard]] expected<chaos_run> under(const fault_plan& plan);
 
  private:
-  [[nodiscard]] expected<chaos_run> evaluate(const std::string& name, const arguments& more,
-                                             std::chrono::duration<double> patience, bool shows_log);
+  [[nodiscard]] expected<chaos_run> do_work(const std::string& name, const arguments& more,
+                                            std::chrono::duration<double> patience, bool shows_log);
   void hear(std::string_view line);
 
   child_runner& children_;
   const private_folder& folder_;
-  const arguments words_;
+  const chaos_work work_;
   /// Lines of the children's log under one plan.
   std::vector<std::string> injected_;
   double undisturbed_seconds_ = 0;

@@ -74,11 +74,12 @@ struct train_options {
   /// Ends the training when the first metric was not better than before in so many evaluations in a row.
   std::optional<std::uint64_t> patience = std::nullopt;
 
-  /// A folder for checkpoints with the tags global_stepN; empty: none are saved.
+  /// A folder for checkpoints with the tags global_stepN, and for a journal of all steps; empty: nothing is kept.
   std::string save = {};
   /// In steps; nothing: after each epoch. After the last step in any case.
   std::optional<std::uint64_t> save_every = std::nullopt;
-  /// Goes on from the checkpoint that `latest` in the folder names; where there is none, it begins at step 0.
+  /// Goes on from the checkpoint that `latest` in the folder names; where there is none, it begins at step 0. Steps that
+  /// the journal has behind it are computed again, with the same losses.
   bool resume = false;
   /// A safetensors file for the weights at the end, by their names in the model's state dict; empty: none.
   std::string save_weights = {};

@@ -18,10 +18,10 @@
 #include "messages/try.hpp"
 #include "runtime/config/option_names.hpp"
 #include "runtime/cuda/cuda_driver.hpp"
-#include "runtime/os/file_hash.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/journal/processor.hpp"
 #include "runtime/metric/metric_table.hpp"
+#include "runtime/os/file_hash.hpp"
 
 namespace troupe {
 namespace {
@@ -182,6 +182,10 @@ std::optional<std::uint32_t> journaled_threads(const std::string& path) {
 
 journal_pins pins_of_machine() {
   return {{"libtorch", TORCH_VERSION}, {"processor", this_processor()}, {"kernels", kernels()}};
+}
+
+expected<std::string> identity_of_data(const data_set& data) {
+  return data.files().empty() ? expected<std::string>(data.name()) : content_of(data);
 }
 
 std::map<std::string, bool> journaled_plain(const topology& what, const journal_options& journal) {

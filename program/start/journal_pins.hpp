@@ -25,6 +25,9 @@ namespace troupe {
 /// Those of LibTorch, the processor and its kernels.
 [[nodiscard]] journal_pins pins_of_machine();
 
+/// The kind of the data and SHA-256 of their files; the name, where they do not say which files they come from. E0307.
+[[nodiscard]] expected<std::string> identity_of_data(const data_set& data);
+
 /// By pipeline, rewrite_choice::runs_plain as the journal of a resumed run has it; empty where it says nothing.
 [[nodiscard]] std::map<std::string, bool> journaled_plain(const topology& what, const journal_options& journal);
 

@@ -3,10 +3,14 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
+#include "program/start/journal_pins.hpp"
 #include "program/train/trainer_state.hpp"
 #include "runtime/checkpoint/checkpoint_layout.hpp"
+#include "runtime/checkpoint/load_files.hpp"
 #include "runtime/report/writable_directory.hpp"
 #include <troupe/program.hpp>
 #include <troupe/topology.hpp>
@@ -63,6 +67,29 @@ epoch_reading reading_of_sample(const train_options& options, std::uint64_t samp
   return made;
 }
 
+/// In the folder of the checkpoints. A training that is resumed where none is, as that of an older version, begins one.
+expected<training_journal_options> journal_of(const train_options& options, const data_set& data,
+                                              std::uint64_t samples) {
+  if (options.save.empty()) return training_journal_options();
+  const fs::path file = fs::path(options.save) / "journal";
+  std::error_code ignored;
+  training_journal_options made{.file = file.string(), .resume = options.resume && fs::exists(file, ignored)};
+  made.pins = {{"data", TROUPE_TRY(identity_of_data(data))},
+               {"samples", std::to_string(samples)},
+               {"order", options.order == data_order::shuffled ? "shuffled" : "sequential"},
+               {"micro_batch", std::to_string(options.run.micro_batch)},
+               {"learning_rate", fmt::format("{} {}", options.lr, options.schedule)}};
+  return made;
+}
+
+/// Before anything is started: what an error about the journal would say less well.
+expected<void> check_checkpoint(const train_options& options, const train_data_order& order) {
+  if (!options.resume || !has_checkpoint(options.save)) return {};
+  const auto from = TROUPE_TRY(open_tag(options.save, {}));
+  const loaded_checkpoint loaded = TROUPE_TRY(load_states(from));
+  return from_client_state(loaded.client_state, order, from.folder.string()).map([](const train_state&) {});
+}
+
 /// In a worker, and in the process that tries the model out, it does not return.
 expected<std::unique_ptr<training_engine>> make_engine(const train_options& options, const train_objects& objects,
                                                        training_engine_options how) {
@@ -106,6 +133,10 @@ expected<std::unique_ptr<trainer>> trainer::create(const train_options& options,
   TROUPE_TRY(made->open(options, objects, how));
   made->config = options;
   made->hooks = std::move(hooks);
+  if (!program::is_probe()) {
+    TROUPE_TRY(check_checkpoint(options, made->order));
+    how.journal = TROUPE_TRY(journal_of(options, *made->data, made->order.samples));
+  }
   made->engine = TROUPE_TRY(make_engine(options, objects, std::move(how)));
   made->model_name = made->training().engine->impl_->config.model;
   made->config.run.threads = made->training().engine->impl_->config.run.threads;

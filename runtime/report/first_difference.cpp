@@ -1,6 +1,7 @@
 #include "runtime/report/first_difference.hpp"
 
 #include <array>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -28,9 +29,13 @@ std::optional<std::string> difference(const std::string& name, const nlohmann::j
 
 }  // namespace
 
+/// A training that was resumed counts its samples from there on.
 std::optional<std::string> first_difference(const nlohmann::json& a, const nlohmann::json& b) {
-  for (const char* name : std::array{"partial", "samples", "micro_batches", "samples_with_nan", "samples_with_infinity",
-                                     "metrics", "sinks"}) {
+  static constexpr std::array of_evaluations = {
+      "partial", "samples", "micro_batches", "samples_with_nan", "samples_with_infinity", "metrics", "sinks"};
+  static constexpr std::array of_trainings = {"partial", "steps", "epochs", "losses", "evaluations", "weights_sha256"};
+  const bool is_training = a.contains("weights_sha256");
+  for (const char* name : is_training ? std::span<const char* const>(of_trainings) : of_evaluations) {
     if (auto found = difference(name, a.value(name, nlohmann::json()), b.value(name, nlohmann::json()))) return found;
   }
   return std::nullopt;

@@ -108,6 +108,41 @@ TEST(chaos, draws_ends_of_the_driver_and_the_disk) {
   }
 }
 
+std::vector<std::string> chaos_of_training(const std::vector<std::string>& more) {
+  std::vector<std::string> all = chaos_of({"--loss", "nll", "--num-micro-batches", "4", "--steps", "6", "--processes"});
+  all.insert(all.begin() + 1, "--train");
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(chaos_of_trainings, gives_the_losses_and_weights_of_the_undisturbed_one) {
+  const auto outcome =
+      run_troupe({.arguments = chaos_of_training({"--fault", "kill:stage=1,at=decision,step=2", "--fault",
+                                                  "kill:stage=0,at=backward1,step=4", "--fault",
+                                                  "kill:driver,at=decision,step=5", "--json"})});
+  ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  const json object = json::parse(outcome.out);
+  EXPECT_EQ(object["bit_identical"], true);
+  EXPECT_EQ(object["resumed"], true);
+  EXPECT_EQ(object["losses"].size(), 6U);
+  EXPECT_EQ(object["faults"].size(), 3U);
+  EXPECT_THAT(object["repeat"].get<std::string>(), HasSubstr("troupe chaos --train"));
+}
+
+TEST(chaos_of_trainings, draws_faults_in_the_phases_of_steps) {
+  const auto outcome = run_troupe({.arguments = chaos_of_training({"--fault-seed", "1", "--json"})});
+  ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  const json object = json::parse(outcome.out);
+  EXPECT_EQ(object["bit_identical"], true);
+  EXPECT_EQ(object["seed"], 1);
+}
+
+TEST(chaos_of_trainings, refuses_a_place_for_checkpoints) {
+  const auto outcome = run_troupe({.arguments = chaos_of_training({"--save", "somewhere"})});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("E0104"));
+}
+
 TEST(chaos, goes_on_after_the_death_of_the_driver) {
   const scratch directory;
   const auto outcome = run_troupe({.arguments = chaos_of({"--fault", "kill:driver,at=mb20"}),
