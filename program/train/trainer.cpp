@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/checkpoint_layout.hpp"
 #include "runtime/checkpoint/load_files.hpp"
 #include "runtime/report/writable_directory.hpp"
+#include "runtime/step/step_journal.hpp"
 #include <troupe/program.hpp>
 #include <troupe/topology.hpp>
 
@@ -67,13 +68,17 @@ epoch_reading reading_of_sample(const train_options& options, std::uint64_t samp
   return made;
 }
 
+std::string journal_in(const train_options& options) {
+  return (fs::path(options.save) / "journal").string();
+}
+
 /// In the folder of the checkpoints. A training that is resumed where none is, as that of an older version, begins one.
 expected<training_journal_options> journal_of(const train_options& options, const data_set& data,
                                               std::uint64_t samples) {
   if (options.save.empty()) return training_journal_options();
-  const fs::path file = fs::path(options.save) / "journal";
+  const std::string file = journal_in(options);
   std::error_code ignored;
-  training_journal_options made{.file = file.string(), .resume = options.resume && fs::exists(file, ignored)};
+  training_journal_options made{.file = file, .resume = options.resume && fs::exists(file, ignored)};
   made.pins = {{"data", TROUPE_TRY(identity_of_data(data))},
                {"samples", std::to_string(samples)},
                {"order", options.order == data_order::shuffled ? "shuffled" : "sequential"},
@@ -82,12 +87,15 @@ expected<training_journal_options> journal_of(const train_options& options, cons
   return made;
 }
 
-/// Before anything is started: what an error about the journal would say less well.
+/// Before anything is started, as an error about the journal would say less of what is wrong.
 expected<void> check_checkpoint(const train_options& options, const train_data_order& order) {
   if (!options.resume || !has_checkpoint(options.save)) return {};
   const auto from = TROUPE_TRY(open_tag(options.save, {}));
   const loaded_checkpoint loaded = TROUPE_TRY(load_states(from));
-  return from_client_state(loaded.client_state, order, from.folder.string()).map([](const train_state&) {});
+  const train_state state = TROUPE_TRY(from_client_state(loaded.client_state, order, from.folder.string()));
+  // Nothing is compared with it, and options may be others than those in its header.
+  remove_needless_journal(journal_in(options), state.losses.size());
+  return {};
 }
 
 /// In a worker, and in the process that tries the model out, it does not return.

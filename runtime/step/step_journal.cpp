@@ -1,9 +1,18 @@
 #include "runtime/step/step_journal.hpp"
 
+#include <optional>
 #include <utility>
+#include <variant>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "messages/try.hpp"
+#include "runtime/journal/journal_reader.hpp"
 #include "runtime/journal/open_journal.hpp"
+#include "runtime/os/unique_fd.hpp"
 #include "runtime/step/step_losses.hpp"
 
 namespace troupe {
@@ -54,6 +63,35 @@ std::vector<step_record> step_journal::before(std::uint64_t decisions) const {
     if (each.number < decisions) found.push_back(each);
   }
   return found;
+}
+
+namespace {
+
+/// One more than the number of the last decision; nothing for a journal that cannot be read to its end.
+std::optional<std::uint64_t> decisions_in(int fd, const std::string& path) {
+  auto reader = journal_reader::open(fd, path);
+  if (!reader) return std::nullopt;
+  const auto header = reader->header();
+  if (!header || !*header) return std::nullopt;
+  for (std::uint64_t count = 0;;) {
+    const auto entry = reader->next();
+    if (!entry) return std::nullopt;
+    if (!*entry) return count;
+    const auto* const step = std::get_if<step_record>(&**entry);
+    if (step == nullptr) return std::nullopt;
+    count = step->number + 1;
+  }
+}
+
+}  // namespace
+
+void remove_needless_journal(const std::string& path, std::uint64_t decisions) {
+  const unique_fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
+  const auto found = decisions_in(file.get(), path);
+  if (found && *found <= decisions) ::unlink(path.c_str());
 }
 
 }  // namespace troupe

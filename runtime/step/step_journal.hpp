@@ -40,4 +40,8 @@ class step_journal final : public journal_appender {
   std::vector<step_record> records_;
 };
 
+/// Removes a journal all of whose decisions have numbers below `decisions`, so that a checkpoint makes it needless. It
+/// is left alone where it has others, cannot be read, or is written by another process: to resume it tells why.
+void remove_needless_journal(const std::string& path, std::uint64_t decisions);
+
 }  // namespace troupe
