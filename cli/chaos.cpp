@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 5> refused = {"output", "journal", "resum
 constexpr std::array<std::string_view, 1> own_flags = {"json"};
 
 /// What begins an evaluation.
-arguments words_of(const chaos_nodes* nodes, const arguments& flags) {
+arguments words_to_evaluate(const chaos_nodes* nodes, const arguments& flags) {
   arguments words;
   if (nodes != nullptr) {
     words = {"launch"};
@@ -50,7 +50,7 @@ expected<eval_options> read_options(const option_flags& flags, const chaos_nodes
       refuse_given(resolved, refused, "chaos evaluates several times, and keeps what it needs in a folder of its own"));
   TROUPE_TRY(check_together(resolved));
   into.flags = words_of(resolved, own_flags);
-  into.work.words = words_of(nodes, into.flags);
+  into.work.words = words_to_evaluate(nodes, into.flags);
   into.faults = resolved.options.run.faults;
   into.json = resolved.options.json;
   into.in_workers = resolved.options.run.workers.enabled;

@@ -78,6 +78,7 @@ expected<training_journal_options> journal_of(const train_options& options, cons
   if (options.save.empty()) return training_journal_options();
   const std::string file = journal_in(options);
   std::error_code ignored;
+  fs::create_directories(options.save, ignored);  // the journal says why there is none
   training_journal_options made{.file = file, .resume = options.resume && fs::exists(file, ignored)};
   made.pins = {{"data", TROUPE_TRY(identity_of_data(data))},
                {"samples", std::to_string(samples)},
