@@ -14,7 +14,7 @@
 
 namespace troupe::cli {
 
-/// What is run several times.
+/// The work that is done several times.
 struct chaos_work {
   /// "evaluation" or "training".
   std::string noun = "evaluation";

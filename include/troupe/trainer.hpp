@@ -78,8 +78,8 @@ struct train_options {
   std::string save = {};
   /// In steps; nothing: after each epoch. After the last step in any case.
   std::optional<std::uint64_t> save_every = std::nullopt;
-  /// Goes on from the checkpoint that `latest` in the folder names; where there is none, it begins at step 0. Steps that
-  /// the journal has behind it are computed again, with the same losses.
+  /// Goes on from the checkpoint that `latest` in the folder names; where there is none, it begins at step 0. Steps
+  /// that the journal has behind it are computed again, with the same losses.
   bool resume = false;
   /// A safetensors file for the weights at the end, by their names in the model's state dict; empty: none.
   std::string save_weights = {};

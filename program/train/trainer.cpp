@@ -88,7 +88,7 @@ expected<training_journal_options> journal_of(const train_options& options, cons
   return made;
 }
 
-/// Before anything is started, as an error about the journal would say less of what is wrong.
+/// Before anything is started, as an error about the journal would not name the option.
 expected<void> check_checkpoint(const train_options& options, const train_data_order& order) {
   if (!options.resume || !has_checkpoint(options.save)) return {};
   const auto from = TROUPE_TRY(open_tag(options.save, {}));
