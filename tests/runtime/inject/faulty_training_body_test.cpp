@@ -34,7 +34,8 @@ class noting_body final : public training_body {
     return payload_ptr();
   }
   [[nodiscard]] expected<payload_ptr> sum_of_gradients() override { return payload_ptr(); }
-  [[nodiscard]] expected<void> finish(call_number, std::span<const payload_ptr>, step_vote&) override {
+  [[nodiscard]] expected<void> finish(call_number, std::span<const payload_ptr>, std::span<const payload_ptr>,
+                                      step_vote&) override {
     notes_.emplace_back("finish");
     return {};
   }
@@ -78,7 +79,7 @@ class faulty_training_body_test : public ::testing::Test {
   static void step(training_body& body, call_number call) {
     step_vote vote;
     pass(body, call);
-    ASSERT_TRUE(body.finish(call, {}, vote));
+    ASSERT_TRUE(body.finish(call, {}, {}, vote));
     ASSERT_TRUE(body.apply({.call = call, .step = body.steps()}));
   }
 
