@@ -6,11 +6,12 @@
 
 #include "messages/ipc_limits.hpp"
 #include "messages/nccl_limits.hpp"
+#include "messages/training_limits.hpp"
 #include "messages/wire_limits.hpp"
 #include <troupe/limits.hpp>
 
-/// Every limit of a queue, a wait, a count or a size, in one place, those of the wire in wire_limits.hpp
-/// and those of edges between devices in nccl_limits.hpp and ipc_limits.hpp; derived ones are checked at compile time.
+/// Every limit of a queue, a wait, a count or a size: here, and in the headers that this one includes. Derived ones are
+/// checked at compile time.
 namespace troupe::limits {
 
 using namespace std::chrono_literals;
@@ -18,13 +19,6 @@ using namespace std::chrono_literals;
 inline constexpr std::uint64_t schedule_cells_max = 1u << 22;
 /// Runs of one `troupe simulate`, whose report is kept until the last one has ended.
 inline constexpr std::uint64_t simulated_seeds_max = 1'000'000;
-inline constexpr std::uint64_t step_micro_batches_max = 1u << 16;
-/// Steps between two copies of a training's state (training_protection::every).
-inline constexpr std::uint64_t protected_steps_max = 1'000'000;
-/// So often in a row a training may lose states without a step between: each time a host is gone.
-inline constexpr std::uint32_t state_losses_max = 16;
-/// Of the batches since the last copy; beyond it there is another copy.
-inline constexpr std::uint64_t protected_batch_bytes_max = std::uint64_t{1} << 30;
 /// A year: far beyond any run, and far below what a steady clock can count.
 inline constexpr double deadline_seconds_max = 366.0 * 24 * 3600;
 inline constexpr double deadline_seconds_min = 0.001;
