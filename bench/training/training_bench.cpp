@@ -32,7 +32,6 @@ struct request {
   std::string as = "plain";
   std::string export_to;
   std::string partition;
-  std::vector<std::string> faults;
   std::uint64_t micro_batches = 8;
   std::uint32_t stages = 2;
   std::uint32_t replicas = 1;
@@ -93,7 +92,6 @@ int serve_engine(const bench_model& model, const request& asked) {
   options.pipeline.replicas = asked.replicas;
   options.pipeline.run.threads = static_cast<std::uint32_t>(asked.threads);
   options.pipeline.run.workers.enabled = asked.as == "workers";
-  for (const std::string& each : asked.faults) options.pipeline.run.faults.add(each);
   pipeline_module module{.layers = model.layers, .num_stages = asked.stages, .partition_method = asked.partition};
   const auto engine = get(training_engine::create(module, options));
   engine->set_dataiterator([&model, next = std::size_t{0}]() mutable -> std::optional<batch> {
@@ -152,7 +150,6 @@ int main(int argc, char** argv) try {
   app.add_option("--replicas", asked.replicas);
   app.add_option("--threads", asked.threads);
   app.add_option("--partition", asked.partition);
-  app.add_option("--fault", asked.faults);
   app.add_option("--export", asked.export_to);
   CLI11_PARSE(app, argc, argv);
   keep_freed_memory();
