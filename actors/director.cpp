@@ -197,8 +197,9 @@ void director_state::ended(const call_completed& end) {
   stop_engines_if_quiet();
 }
 
-void director_state::refuse(const call_ticket_ptr& ticket, error cause, const call_tally& tally) {
-  call_outcome outcome{.tally = tally, .cause = {}};
+void director_state::refuse(const call_ticket_ptr& ticket, error cause, const call_tally& tally,
+                            std::optional<step_record> step) {
+  call_outcome outcome{.tally = tally, .step = std::move(step), .cause = {}};
   outcome.tally.cancelled = true;
   outcome.cause = std::move(cause);
   ticket->done.set_value(std::move(outcome));
@@ -233,7 +234,8 @@ void director_state::fatal(const error& cause) {
     // The ledger ends the call at once: the caller reads the result from now on, and nothing may be folded into it.
     const call_start& start = entry.ticket->start;
     const call_tally not_begun{.call = number, .folded = start.first(), .samples = start.samples};
-    refuse(entry.ticket, entry.cause.value_or(cause), options_.ledger->abandon(number).value_or(not_begun));
+    refuse(entry.ticket, entry.cause.value_or(cause), options_.ledger->abandon(number).value_or(not_begun),
+           record_of(number));
   }
   if (!is_told) tell(self_, monitor_, log_record{log_level::error, to_string(cause)});
   stop_engines_if_quiet();

@@ -132,7 +132,8 @@ class director_state {
   void open_at_aggregator(call_number number);
   template <class Message>
   void tell_stages(const Message& message);
-  void refuse(const call_ticket_ptr& ticket, error cause, const call_tally& tally = {});
+  void refuse(const call_ticket_ptr& ticket, error cause, const call_tally& tally = {},
+              std::optional<step_record> step = std::nullopt);
 
   director_actor::pointer self_;
   director_options options_;

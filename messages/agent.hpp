@@ -84,6 +84,22 @@ struct blob_part_taken {
   std::uint64_t bytes = 0;
 };
 
+/// driver -> agent: what the memory of a blob holds now, which workers may have made larger. Reply: blob_read. At most
+/// limits::blob_part_bytes.
+struct read_blob {
+  std::uint64_t question = 0;
+  std::uint64_t blob = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// agent -> driver: fewer bytes than were asked for where the memory ends before, none of a blob that is not there. In
+/// the order of the questions.
+struct blob_read {
+  std::uint64_t question = 0;
+  std::vector<std::byte> content;
+};
+
 /// A blob that the agent has: of this number, or, if it has a rank, the page of that worker.
 struct blob_reference {
   std::uint64_t blob = 0;

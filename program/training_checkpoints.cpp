@@ -40,16 +40,6 @@ const trained_pipeline& training_engine::impl::trained() const {
   return engine->impl_->stages.trained.begin()->second;
 }
 
-expected<training_snapshot> training_engine::impl::snapshot() const {
-  const pipeline_engine::impl& pipeline = *engine->impl_;
-  return in_own_thread("weights", "the weights could not be read",
-                       [&] { return read_training(pipeline.checked, pipeline.stages, decided); })
-      .map([&](training_snapshot&& made) {
-        made.counts = counts;
-        return std::move(made);
-      });
-}
-
 expected<state_dict> training_engine::module_state_dict() {
   return impl_->snapshot().map([](training_snapshot&& all) { return std::move(all.weights); });
 }
@@ -121,6 +111,32 @@ expected<model_source> training_engine::impl::source_with(const state_dict& weig
   return pipeline.model->with_state(std::make_shared<const state_dict>(weights), file ? file->path() : std::string());
 }
 
+expected<void> training_engine::impl::stop_stages() const {
+  if (engine->impl_->stages.running->stop(stop_mode::drain, limits::stop_timeout)) return {};
+  add_abandoned_thread();
+  return fail(error_code::stage_unresponsive, "training_engine", "a stage did not come back from its work");
+}
+
+expected<void> training_engine::impl::start_stages(const std::shared_ptr<const training_snapshot>& with,
+                                                   const model_source& of) {
+  pipeline_engine::impl& pipeline = *engine->impl_;
+  reader.reset();
+  pipeline.options.training_from = with;
+  run_options how = pipeline.checked.options;
+  how.journal.file = journal_file;  // for its faults
+  pipeline.checked =
+      TROUPE_TRY(check_run(topology_of(of, pipeline.options), how, *pipeline.checked.process, pipeline.checked.name));
+  TROUPE_TRY(pipeline.start(pipeline.checked));
+  pipeline.checked.options.journal = {};
+  write_as_faults_say();
+  pipeline.model = of;
+  reader.emplace(pipeline.checked, pipeline.stages);
+  counts = with ? with->counts : training_counts{};
+  decided.reset();
+  is_journal_attached = false;
+  return {};
+}
+
 /// The stages stop, and others begin with the snapshot. If they cannot, they begin with what there was before.
 expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_snapshot> given,
                                                  std::shared_ptr<const training_snapshot> before) {
@@ -129,28 +145,11 @@ expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_
   const model_source source_before = *pipeline.model;
   std::optional<state_file> file;
   const model_source source = TROUPE_TRY(source_with(given->weights, file));
-  if (!pipeline.stages.running->stop(stop_mode::drain, limits::stop_timeout)) {
-    add_abandoned_thread();
-    return fail(error_code::stage_unresponsive, "load of a checkpoint", "a stage did not come back from its work");
-  }
-  const auto restart = [&](const std::shared_ptr<const training_snapshot>& with,
-                           const model_source& of) -> expected<void> {
-    pipeline.options.training_from = with;
-    run_options options = pipeline.checked.options;
-    options.journal.file = journal_file;  // for its faults
-    pipeline.checked = TROUPE_TRY(
-        check_run(topology_of(of, pipeline.options), options, *pipeline.checked.process, pipeline.checked.name));
-    TROUPE_TRY(pipeline.start(pipeline.checked));
-    pipeline.checked.options.journal = {};
-    write_as_faults_say();
-    pipeline.model = of;
-    counts = with->counts;
-    decided.reset();
-    is_journal_attached = false;
-    return {};
-  };
-  const auto started = restart(given, source);
-  if (!started) static_cast<void>(restart(before, source_before));
+  TROUPE_TRY(stop_stages());
+  const auto started = start_stages(given, source);
+  if (!started) static_cast<void>(start_stages(before, source_before));
+  safe.begin(started ? std::move(given) : std::move(before));
+  redone = 0;
   if (started && file) pipeline.weights = std::move(file);
   return started;
 }

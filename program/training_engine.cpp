@@ -43,6 +43,14 @@ expected<void> check(const training_engine_options& options) {
     return fail(error_code::value_out_of_range, "training_engine", "clip_norm is not above 0",
                 "give a positive norm, or leave it out");
   }
+  const training_protection& protect = options.training.protect;
+  if (protect.kind == protection_kind::checkpoint &&
+      (protect.every == 0 || protect.every > training_protection::every_max)) {
+    return fail(error_code::value_out_of_range, "training_engine",
+                "protect.every is " + std::to_string(protect.every) + ", expected 1 to " +
+                    std::to_string(training_protection::every_max),
+                "take protection_of(\"checkpoint:100\")");
+  }
   if (!options.training.learning_rate) {
     return fail(error_code::value_out_of_range, "training_engine", "there is no learning rate",
                 "give learning_rate a function of the step");
@@ -110,12 +118,12 @@ expected<std::unique_ptr<training_engine>> training_engine::create_from(const Mo
   options.pipeline.training = training;
   options.pipeline.num_micro_batches = training->num_micro_batches;
   options.pipeline.optimize = optimize_mode::none;  // gradients are those of the model's own operators
-  auto state = std::make_unique<impl>();
-  state->training = training;
+  auto state = std::make_unique<impl>(training);
   TROUPE_TRY(check_early(options.journal));
   // Until the stages run, so that faults and threads are checked as those of a run with a journal.
   options.pipeline.run.journal = {.file = options.journal.file, .resume = options.journal.resume};
   state->engine = TROUPE_TRY(pipeline_engine::create(model, std::move(options.pipeline)));
+  state->reader.emplace(state->engine->impl_->checked, state->engine->impl_->stages);
   TROUPE_TRY(state->open_journal(options.journal));
   return std::unique_ptr<training_engine>(new training_engine(std::move(state)));
 }
@@ -143,10 +151,12 @@ void training_engine::set_batch_fn(batch_function transform) {
   impl_->engine->set_batch_fn(std::move(transform));
 }
 expected<eval_output> training_engine::eval_batch(data_iterator data, eval_batch_options options) {
-  return impl_->engine->eval_batch(std::move(data), options);
-}
-expected<run_result> training_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {
-  return impl_->engine->evaluate(data, std::move(hooks));
+  TROUPE_TRY(impl_->recover(nullptr));
+  auto made = impl_->engine->eval_batch(std::move(data), options);
+  if (!made && impl_->note_loss(made.error())) {
+    made.error().fix = "give eval_batch() the same batches again: it then begins with the states that are left";
+  }
+  return made;
 }
 const std::vector<std::string>& training_engine::warnings() const noexcept {
   return impl_->engine->impl_->stages.warnings;
@@ -175,21 +185,21 @@ expected<train_output> training_engine::train_batch(data_iterator data) {
   const std::uint64_t count = impl_->training->num_micro_batches;
   const auto source = std::make_shared<iterator_source>(noting_the_last(std::move(from), count, impl_->is_at_boundary),
                                                         impl_->engine->transform_, count);
-  const pipeline_engine_options& options = impl_->engine->impl_->options;
-  auto made = impl_->step(source, ends_after(options.run.deadline.value_or(options.call_timeout)));
+  auto made = impl_->step(source, nullptr);
   *impl_->is_at_boundary = false;
   if (made) made->exhausted = source->exhausted();
   return made;
 }
 
-expected<train_output> training_engine::impl::step(std::shared_ptr<micro_batch_source> from, const end_of_step& ended) {
+expected<train_output> training_engine::impl::step_once(std::shared_ptr<micro_batch_source> from,
+                                                        const end_of_step& ended) {
   TROUPE_TRY(attach_journal());
   const std::uint64_t replicas = engine->impl_->config.replicas;
   const auto losses = std::make_shared<step_losses>(replicas);
   const call_outcome outcome = TROUPE_TRY(run(std::make_shared<step_source>(std::move(from), replicas), losses, ended));
   train_output made = output_of(*outcome.step, losses->add());
   made.step = counts.steps;
-  decided = outcome.step->decision.call;
+  decided = outcome.step->decision;
   ++counts.decisions;
   counts.micro_batches += made.micro_batches;
   counts.samples += made.samples;
@@ -218,18 +228,22 @@ expected<call_outcome> training_engine::impl::run(const std::shared_ptr<step_sou
                                                   const end_of_step& ended) {
   const auto ticket = make_ticket(source, losses);
   running_topology& running = *engine->impl_->stages.running;
+  const pipeline_engine_options& options = engine->impl_->options;
+  const end_of_step is_late = ends_after(options.run.deadline.value_or(options.call_timeout));
   auto outcome = running.submit(ticket);
-  if (const auto cause = wait_for(outcome, ended, running)) {
+  const end_of_step is_over = [&] {
+    auto asked = ended ? ended() : std::nullopt;
+    return asked ? asked : is_late();
+  };
+  if (const auto cause = wait_for(outcome, is_over, running)) {
     running.cancel(ticket, *cause);
     // A step that was decided meanwhile is done, and the outcome says so.
     if (wait_for(outcome, ends_after(limits::control_request_timeout), running)) return tl::make_unexpected(*cause);
   }
   call_outcome made = outcome.get();
+  if (made.step) return made;  // done, whatever came after the decision
   if (made.cause) return tl::make_unexpected(after_faults(*made.cause, running.faults()));
-  if (!made.step) {
-    return fail(error_code::call_cancelled, "train_batch", "the step ended without a decision", "begin it again");
-  }
-  return made;
+  return fail(error_code::call_cancelled, "train_batch", "the step ended without a decision", "begin it again");
 }
 
 data_iterator repeating_loader(std::function<data_iterator()> make) {

@@ -10,6 +10,7 @@
 
 #include "actors/call_ticket.hpp"
 #include "program/models/state_file.hpp"
+#include "program/protect/kept_training.hpp"
 #include "program/run/trained_state.hpp"
 #include "runtime/step/step_losses.hpp"
 #include <troupe/training_engine.hpp>
@@ -24,14 +25,25 @@ class step_source;
 [[nodiscard]] train_output output_of(const step_record& decided, const step_losses::totals& totals);
 
 struct training_engine::impl {
+  explicit impl(std::shared_ptr<const training_options> how) : training(std::move(how)), safe(training->protect) {}
+
   std::shared_ptr<const training_options> training;
   /// What runs the stages, and evaluates between steps.
   std::unique_ptr<pipeline_engine> engine;
   training_counts counts = {};
   /// The last micro-batch of a step was taken, and the step is not decided.
   std::shared_ptr<std::atomic<bool>> is_at_boundary = std::make_shared<std::atomic<bool>>(false);
-  /// The call of the last decision.
-  std::optional<call_number> decided = std::nullopt;
+  /// The last decision since the stages were started.
+  std::optional<step_decision> decided = std::nullopt;
+  std::optional<stage_state_reader> reader = std::nullopt;
+  /// What the training begins again from where states are lost.
+  kept_training safe;
+  /// Set while a state is lost: recover() comes first.
+  std::optional<error> lost = std::nullopt;
+  /// Since the last new step.
+  std::uint32_t losses_in_row = 0;
+  /// The steps of `safe` that the stages have behind them: all but within recover(), or where it was ended.
+  std::size_t redone = 0;
 
   /// Null without one. The decisions of the stages that run now are kept there from the first step on.
   std::shared_ptr<step_journal> journal = nullptr;
@@ -48,7 +60,6 @@ struct training_engine::impl {
   /// Writes the checkpoint that was begun last.
   std::thread saver = {};
 
-  impl() = default;
   impl(const impl&) = delete;
   impl& operator=(const impl&) = delete;
   ~impl() { wait_for_save(); }
@@ -57,19 +68,35 @@ struct training_engine::impl {
     if (saver.joinable()) saver.join();
   }
 
-  /// What the stages have, behind the last decision.
-  [[nodiscard]] expected<training_snapshot> snapshot() const;
+  /// What the stages have, behind the last decision. Where states are lost, after recover().
+  [[nodiscard]] expected<training_snapshot> snapshot();
+  [[nodiscard]] expected<training_snapshot> read_states();
+  [[nodiscard]] expected<training_snapshot> read_left();
   [[nodiscard]] const trained_pipeline& trained() const;
   /// Starts the stages again, with this state.
   [[nodiscard]] expected<void> begin_with(std::shared_ptr<const training_snapshot> given,
                                           std::shared_ptr<const training_snapshot> before);
+  /// Stops them, and starts others; null: with fresh weights.
+  [[nodiscard]] expected<void> stop_stages() const;
+  [[nodiscard]] expected<void> start_stages(const std::shared_ptr<const training_snapshot>& with,
+                                            const model_source& of);
   /// The model with what training leaves alone, such as frozen statistics, as these weights have it. Workers find it in
   /// `file`, where there are any, and it is not what the model has.
   [[nodiscard]] expected<model_source> source_with(const state_dict& weights, std::optional<state_file>& file) const;
   /// One step over the micro-batches of a source. It is given up with what `ended`, which is asked now and then, says;
-  /// nothing: the step goes on. A step that was decided meanwhile is done all the same.
+  /// nothing: the step goes on. Null: it ends after its time. A step that was decided meanwhile is done all the same.
   using end_of_step = std::function<std::optional<error>()>;
+  /// Where states are lost, they are had again as training_options::protect says, and the step is done again.
   [[nodiscard]] expected<train_output> step(std::shared_ptr<micro_batch_source> from, const end_of_step& ended);
+  [[nodiscard]] expected<train_output> step_once(std::shared_ptr<micro_batch_source> from, const end_of_step& ended);
+  /// Where states were lost: the stages begin again, and do what they have done since. E0620 where nothing was kept.
+  [[nodiscard]] expected<void> recover(const end_of_step& ended);
+  [[nodiscard]] expected<void> begin_again();
+  [[nodiscard]] expected<void> redo(const end_of_step& ended);
+  void keep(std::shared_ptr<kept_batches> done);
+  /// E0620 alone: recover() has something to do, and what has failed can be done again behind it.
+  bool note_loss(const error& cause);
+  bool note_loss(const expected<run_result>& of);
   /// Until the step is decided.
   [[nodiscard]] expected<call_outcome> run(const std::shared_ptr<step_source>& source,
                                            const std::shared_ptr<step_losses>& losses, const end_of_step& ended);

@@ -74,6 +74,10 @@ void remote_stage_state::refused(const worker_denied& what) {
 void remote_stage_state::take_worker(const worker_granted& given) {
   worker_ = given.worker;
   if (phase_ != phase::waiting) return worker_->kill();  // the run was stopped meanwhile
+  if (const auto lost = lost_state()) {
+    worker_->kill();
+    return fail_stage(*lost);
+  }
   // waiting -> starting: the worker belongs to this stage from now on, and its end is reported here.
   phase_ = phase::starting;
   claims_.emplace(options_.place, options_.sent);
@@ -81,6 +85,16 @@ void remote_stage_state::take_worker(const worker_granted& given) {
   // A worker that cannot be given its assignment is killed. What follows from that is decided when its end is reported.
   if (const auto assigned = assign(given); !assigned) worker_->kill(brief(assigned.error()));
   wait_for_start(limits::wait_slices - 1);
+}
+
+/// The memory of the stage is on the node of its worker before, and outlives that worker, but not its node.
+std::optional<error> remote_stage_state::lost_state() const {
+  if (!options_.setup->states.contains(options_.at)) return std::nullopt;
+  const auto before = options_.registry->at(options_.at);
+  if (!before || before->worker->home().node == worker_->home().node) return std::nullopt;
+  return error{error_code::training_state_lost, name_,
+               "its weights were on node " + before->worker->home().node + ", which is lost",
+               "set training_options::protect, or load the last checkpoint into a new engine"};
 }
 
 expected<void> remote_stage_state::assign(const worker_granted& given) {

@@ -60,6 +60,7 @@ class remote_stage_state {
   void request_worker();
   void refused(const worker_denied& what);
   void take_worker(const worker_granted& given);
+  [[nodiscard]] std::optional<error> lost_state() const;
   [[nodiscard]] expected<void> assign(const worker_granted& given);
   [[nodiscard]] expected<std::uint64_t> send_warm_up(const payload_ptr& warm_up);
   void from_worker(const worker_said& what);

@@ -89,6 +89,7 @@ enum class protection_kind : std::uint8_t {
 
 struct training_protection {
   protection_kind kind = protection_kind::memory;
+  static constexpr std::uint64_t every_max = 1'000'000;
   /// checkpoint: at least 1.
   std::uint64_t every = 1;
   friend bool operator==(const training_protection&, const training_protection&) = default;

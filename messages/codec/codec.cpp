@@ -82,6 +82,8 @@ TROUPE_CODEC(check_file);
 TROUPE_CODEC(file_answer);
 TROUPE_CODEC(file_part);
 TROUPE_CODEC(blob_part_taken);
+TROUPE_CODEC(read_blob);
+TROUPE_CODEC(blob_read);
 TROUPE_CODEC(numbered_message);
 TROUPE_CODEC(signal_worker);
 TROUPE_CODEC(apply_fault);

@@ -50,6 +50,8 @@ constexpr auto routes = std::to_array<message_route>({
     {message_kind::end_asked, "end_asked", "agent", "driver"},
     {message_kind::step_vote, "step_vote", "stage", "director"},
     {message_kind::step_decision, "step_decision", "director", "stages"},
+    {message_kind::read_blob, "read_blob", "driver", "agent"},
+    {message_kind::blob_read, "blob_read", "agent", "driver"},
 });
 
 const message_route* find(std::uint64_t number) noexcept {

@@ -53,6 +53,8 @@ enum class message_kind : std::uint8_t {
   end_asked = 60,
   step_vote = 61,
   step_decision = 62,
+  read_blob = 63,
+  blob_read = 64,
 };
 
 /// One row of the protocol: the one place that says who sends a message to whom. docs/messages.md has the same rows.

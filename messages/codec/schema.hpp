@@ -122,6 +122,9 @@ template <> struct schema<file_answer> : message_of<message_kind::file_answer,
 template <> struct schema<file_part> : message_of<message_kind::file_part,
     &file_part::number, &file_part::offset, &file_part::content> {};
 template <> struct schema<blob_part_taken> : message_of<message_kind::blob_part_taken, &blob_part_taken::bytes> {};
+template <> struct schema<read_blob> : message_of<message_kind::read_blob,
+    &read_blob::question, &read_blob::blob, &read_blob::offset, &read_blob::bytes> {};
+template <> struct schema<blob_read> : message_of<message_kind::blob_read, &blob_read::question, &blob_read::content> {};
 template <> struct schema<numbered_message> : message_of<message_kind::numbered_message,
     &numbered_message::number, &numbered_message::heard, &numbered_message::message> {};
 template <> struct schema<signal_worker> : message_of<message_kind::signal_worker,

@@ -145,7 +145,8 @@ inline constexpr std::array operation = {
         "samples that are not finite themselves are the usual causes."},
     error_explanation{error_code::training_state_lost, exit_status::failure, "weights of a training step were lost",
                       "A stage was started again and has neither the weights that its step began with nor a copy of "
-                      "them. Load the last checkpoint into a new engine."},
+                      "them, as when the node is lost that had them. Load the last checkpoint into a new engine. "
+                      "training_options::protect (--protect) makes copies, from which a training goes on by itself."},
     error_explanation{
         error_code::replicas_differ, exit_status::failure, "replicas of a stage differ",
         "The replicas of a stage have the same weights and make the same gradient, bit for bit. In this "

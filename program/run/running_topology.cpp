@@ -187,6 +187,12 @@ void running_topology::watch() {
   }
 }
 
+expected<std::size_t> running_topology::read_state(stage_address at, const blob& memory, std::uint64_t offset,
+                                                   std::span<std::byte> into) const {
+  const auto worker = impl_ ? impl_->registry->at(at) : std::nullopt;
+  return worker ? worker->worker->read_back(memory, offset, into) : memory.read(offset, into);
+}
+
 std::vector<stage_usage> running_topology::usage() {
   if (impl_) impl_->hosts.refresh_telemetry(std::chrono::steady_clock::now() + limits::telemetry_wait_max);
   return engines_->accounts->usage();

@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "actors/call_ticket.hpp"
@@ -58,6 +59,10 @@ class running_topology {
   /// the others come back at once.
   void watch();
 
+  /// What the memory that was handed to a stage holds now, on whichever node its worker is or was, also after a failure
+  /// of the run: so many bytes as it has. E0618 where that node is lost, E0614.
+  [[nodiscard]] expected<std::size_t> read_state(stage_address at, const blob& memory, std::uint64_t offset,
+                                                 std::span<std::byte> into) const;
   /// What stages have done, with the counters of other nodes' stages as they are now.
   [[nodiscard]] std::vector<stage_usage> usage();
   /// Null without faults.

@@ -1,6 +1,9 @@
 #include "program/run/trained_state.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -17,41 +20,21 @@ namespace {
 
 constexpr std::chrono::microseconds look_pause{200};
 
-/// A stage's layers, and its memory as this process sees it.
-struct opened_stage {
+/// A stage's layers, and how they lie in its memory.
+struct stage_layers {
   std::unique_ptr<trained_part> part;
   parameter_layout layout;
-  memory_mapping memory;
 
-  /// Makes the memory as large as it has to be.
-  [[nodiscard]] static expected<opened_stage> open(const checked_run& run, stage_index stage,
-                                                   const trained_pipeline& from, const blob& memory) {
+  [[nodiscard]] static expected<stage_layers> make(const checked_run& run, stage_index stage,
+                                                   const trained_pipeline& from) {
     const cut_node& place = *run.part_at(stage);
     const cut_pipeline& pipeline = run.parts().pipelines.at(place.pipeline);
     auto part = TROUPE_TRY(
         make_trained_part(pipeline, from.graph, from.boundaries[place.part], from.boundaries[place.part + 1]));
     parameter_layout layout = TROUPE_TRY(layout_of(*part, pipeline.options.training->optimizer));
-    auto descriptor = TROUPE_TRY(memory.copy());
-    auto file = TROUPE_TRY(shared_memory::adopt(std::move(descriptor), 1));
-    TROUPE_TRY(file.grow(layout.bytes()));
-    auto mapped = TROUPE_TRY(file.map(0, layout.bytes()));
-    return opened_stage{std::move(part), std::move(layout), std::move(mapped)};
+    return stage_layers{std::move(part), std::move(layout)};
   }
 };
-
-/// Another process, or thread, makes it true.
-template <class Condition>
-expected<void> wait_until(const Condition& is_true, std::chrono::nanoseconds patience, const std::string& stage,
-                          const char* what_it_has_not_done) {
-  const auto until = std::chrono::steady_clock::now() + patience;
-  while (!is_true()) {
-    if (std::chrono::steady_clock::now() > until) {
-      return fail(error_code::stage_unresponsive, stage, what_it_has_not_done, "look for the stage that is stuck");
-    }
-    std::this_thread::sleep_for(look_pause);
-  }
-  return {};
-}
 
 void append(state_dict& all, const state_dict& views) {
   for (const named_tensor& each : views) all.push_back({each.name, each.tensor.clone()});
@@ -70,38 +53,178 @@ state_dict by_table(const graph_weights& table, const state_dict& of_stages) {
   return all;
 }
 
+/// What the memory of one stage replica has, in a copy of which only those parts are filled that are asked for.
+class state_copy {
+ public:
+  using fetch_function = std::function<expected<void>(std::uint64_t offset, std::span<std::byte> into)>;
+
+  /// `fetch` reads in the memory.
+  static expected<state_copy> make(const parameter_layout& layout, fetch_function fetch) {
+    auto room = TROUPE_TRY(shared_memory::create("troupe-state-copy", layout.bytes()));
+    auto written = TROUPE_TRY(room.map(0, layout.bytes()));
+    auto seen = TROUPE_TRY(room.map(0, layout.bytes()));
+    return state_copy(layout, std::move(fetch), std::move(written), std::move(seen));
+  }
+
+  /// Reads the page that says what there is.
+  [[nodiscard]] expected<void> look() {
+    TROUPE_TRY(fetch_(0, written_.bytes().first(parameter_layout::page)));
+    if (values_ || !trained_parameters::holds_state(written_.bytes())) return {};
+    values_ = TROUPE_TRY(trained_parameters::adopt(layout_, seen_.bytes()));
+    return {};
+  }
+  /// Null before the stage has made its weights.
+  [[nodiscard]] trained_parameters* values() const { return values_.get(); }
+  [[nodiscard]] bool has_decided(const std::optional<step_decision>& last) const {
+    return values_ && (!last || (values_->decided_call() && *values_->decided_call() >= last->call));
+  }
+  /// Its gradient is there, and what the decision needs besides.
+  [[nodiscard]] bool can_decide(const step_decision& last) const {
+    return values_ && values_->finished_call() == last.call;
+  }
+  [[nodiscard]] expected<void> read_current() {
+    return fetch_(layout_.half_begin(values_->version()),
+                  written_.bytes().subspan(layout_.half_begin(values_->version()), layout_.half_bytes()));
+  }
+  [[nodiscard]] expected<void> read_all() {
+    constexpr std::uint64_t head = parameter_layout::page;
+    return fetch_(head, written_.bytes().subspan(head, layout_.bytes() - head));
+  }
+
+ private:
+  state_copy(const parameter_layout& layout, fetch_function fetch, memory_mapping written, memory_mapping seen)
+      : layout_(layout), fetch_(std::move(fetch)), written_(std::move(written)), seen_(std::move(seen)) {}
+
+  parameter_layout layout_;
+  fetch_function fetch_;
+  /// The same pages twice, as trained_parameters makes its own read-only.
+  memory_mapping written_;
+  memory_mapping seen_;
+  std::unique_ptr<trained_parameters> values_;
+};
+
+tl::unexpected<error> lost_memory(const std::string& stage, std::string cause) {
+  return fail(error_code::training_state_lost, stage, std::move(cause),
+              "set training_options::protect, or load the last checkpoint into a new engine");
+}
+
 }  // namespace
 
-expected<training_snapshot> read_training(const checked_run& run, const started_run& stages,
-                                          std::optional<call_number> through) {
-  training_snapshot all;
-  for (stage_index stage = 0; stage + 1 < run.plan.nodes.size(); ++stage) {
-    auto opened = TROUPE_TRY(
-        opened_stage::open(run, stage, stages.trained.at(run.part_at(stage)->pipeline), stages.states.at({stage, 0})));
-    const std::string& name = run.plan.nodes[stage].name;
-    TROUPE_TRY(wait_until([&] { return trained_parameters::holds_state(opened.memory.bytes()); },
-                          run.options.workers.start_deadline, name, "it has not made its weights"));
-    const auto values = TROUPE_TRY(trained_parameters::adopt(opened.layout, opened.memory.bytes()));
-    const auto has_decided = [&] {
-      return !through || (values->decided_call() && *values->decided_call() >= *through);
-    };
-    TROUPE_TRY(wait_until(has_decided, limits::control_request_timeout, name,
-                          "it has not carried out the decision of the last step"));
-    append(all.weights, weights_of(*opened.part, *values));
-    append(all.moments, moments_of(*opened.part, *values));
-    all.step = values->step();
+class stage_state_reader::stage {
+ public:
+  stage(const checked_run& run, const started_run& stages, stage_index index, stage_layers layers)
+      : run_(run), stages_(stages), index_(index), layers_(std::move(layers)) {}
+
+  expected<void> read(const std::optional<step_decision>& last, training_snapshot& into) const {
+    auto copy = TROUPE_TRY(copy_of(0));
+    TROUPE_TRY(wait(copy, run_.options.workers.start_deadline, "it has not made its weights",
+                    [&] { return copy.values() != nullptr; }));
+    TROUPE_TRY(wait(copy, limits::control_request_timeout, "it has not carried out the decision of the last step",
+                    [&] { return copy.has_decided(last); }));
+    TROUPE_TRY(copy.read_current());
+    append_all(copy, into);
+    return {};
   }
-  const trained_pipeline& model = stages.trained.begin()->second;
+
+  expected<void> read_left(const std::optional<step_decision>& last, training_snapshot& into) const {
+    const std::uint32_t replicas = run_.plan.nodes[index_].replicas;
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      auto copy = TROUPE_TRY(copy_of(replica));
+      if (!copy.look() || !copy.values()) continue;
+      const bool has_decided = copy.has_decided(last);
+      if (!has_decided && !copy.can_decide(*last)) continue;
+      if (!(has_decided ? copy.read_current() : copy.read_all())) continue;
+      if (!has_decided) TROUPE_TRY(copy.values()->apply(*last));
+      append_all(copy, into);
+      return {};
+    }
+    return lost_memory(name(), "no replica has its weights any more");
+  }
+
+ private:
+  [[nodiscard]] const std::string& name() const { return run_.plan.nodes[index_].name; }
+
+  [[nodiscard]] expected<state_copy> copy_of(std::uint32_t replica) const {
+    const stage_address at{index_, replica};
+    return state_copy::make(
+        layers_.layout,
+        [this, at, &memory = stages_.states.at(at)](std::uint64_t offset, std::span<std::byte> into) -> expected<void> {
+          const auto got = stages_.running->read_state(at, memory, offset, into);
+          if (!got) {
+            if (got.error().code != error_code::node_lost) return tl::make_unexpected(got.error());
+            return lost_memory(name(), "its weights were on a node that is lost: " + got.error().cause);
+          }
+          // a stage that has not begun has not made its memory as large as it will be
+          std::ranges::fill(into.subspan(*got), std::byte{0});
+          return {};
+        });
+  }
+
+  /// Another process, or thread, makes it true.
+  template <class Condition>
+  expected<void> wait(state_copy& copy, std::chrono::nanoseconds patience, const char* what_it_has_not_done,
+                      const Condition& is_true) const {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+      TROUPE_TRY(copy.look());
+      if (is_true()) return {};
+      if (std::chrono::steady_clock::now() > until) {
+        return fail(error_code::stage_unresponsive, name(), what_it_has_not_done, "look for the stage that is stuck");
+      }
+      std::this_thread::sleep_for(look_pause);
+    }
+  }
+
+  void append_all(const state_copy& copy, training_snapshot& into) const {
+    append(into.weights, weights_of(*layers_.part, *copy.values()));
+    append(into.moments, moments_of(*layers_.part, *copy.values()));
+    into.step = copy.values()->step();
+  }
+
+  const checked_run& run_;
+  const started_run& stages_;
+  const stage_index index_;
+  const stage_layers layers_;
+};
+
+stage_state_reader::stage_state_reader(const checked_run& run, const started_run& stages)
+    : run_(run), stages_(stages) {}
+stage_state_reader::~stage_state_reader() = default;
+
+template <class Read>
+expected<training_snapshot> stage_state_reader::read_all(const Read& read) {
+  training_snapshot all;
+  for (stage_index index = 0; index + 1 < run_.plan.nodes.size(); ++index) {
+    auto& opened = opened_[index];
+    if (!opened) {
+      auto layers = TROUPE_TRY(stage_layers::make(run_, index, stages_.trained.at(run_.part_at(index)->pipeline)));
+      opened = std::make_unique<stage>(run_, stages_, index, std::move(layers));
+    }
+    TROUPE_TRY(read(*opened, all));
+  }
+  const trained_pipeline& model = stages_.trained.begin()->second;
   if (model.graph) all.weights = by_table(model.graph->model().weights, all.weights);
   return all;
 }
 
+expected<training_snapshot> stage_state_reader::read(const std::optional<step_decision>& last) {
+  return read_all([&](const stage& each, training_snapshot& into) { return each.read(last, into); });
+}
+
+expected<training_snapshot> stage_state_reader::read_left(const std::optional<step_decision>& last) {
+  return read_all([&](const stage& each, training_snapshot& into) { return each.read_left(last, into); });
+}
+
 expected<void> write_training(const training_snapshot& from, const checked_run& run, stage_index stage,
                               const trained_pipeline& pipeline, const blob& memory) {
-  auto opened = TROUPE_TRY(opened_stage::open(run, stage, pipeline, memory));
-  const auto made = TROUPE_TRY(trained_parameters::create(opened.layout, opened.part->parameters(),
-                                                          opened.part->buffers(), opened.memory.bytes()));
-  return restore(*made, *opened.part, from.weights, from.moments, from.step);
+  const auto layers = TROUPE_TRY(stage_layers::make(run, stage, pipeline));
+  auto descriptor = TROUPE_TRY(memory.copy());
+  auto file = TROUPE_TRY(shared_memory::adopt(std::move(descriptor), 1));
+  TROUPE_TRY(file.grow(layers.layout.bytes()));
+  const auto mapped = TROUPE_TRY(file.map(0, layers.layout.bytes()));
+  const auto made = TROUPE_TRY(
+      trained_parameters::create(layers.layout, layers.part->parameters(), layers.part->buffers(), mapped.bytes()));
+  return restore(*made, *layers.part, from.weights, from.moments, from.step);
 }
 
 }  // namespace troupe

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 
+#include "messages/training.hpp"
 #include "program/run/started_run.hpp"
 #include "program/topology/checked_run.hpp"
 #include <troupe/error.hpp>
@@ -31,15 +33,33 @@ struct training_snapshot {
   state_dict moments;
   /// The steps that the moments are of.
   std::uint64_t step = 0;
-  /// read_training() does not know them.
+  /// stage_state_reader does not know them.
   training_counts counts = {};
 };
 
-/// The state after the decision of the call `through`; nothing: as at the start. The stages have it in memory that this
-/// process has, too; a copy is returned. No call is open. E0609 where a stage does not carry the decision out in time;
-/// E0620.
-[[nodiscard]] expected<training_snapshot> read_training(const checked_run& run, const started_run& stages,
-                                                        std::optional<call_number> through);
+/// Reads what the stages of a run have: their memory outlives their workers, on each node. Both objects outlive it.
+/// Keeps the layers from one reading to the next. Threads: one at a time.
+class stage_state_reader {
+ public:
+  stage_state_reader(const checked_run& run, const started_run& stages);
+  ~stage_state_reader();
+
+  /// The state after the decision `last`; nothing: as at the start. A copy is returned. No call is open. E0609 where a
+  /// stage does not carry the decision out in time; E0620 where the memory of a stage is lost.
+  [[nodiscard]] expected<training_snapshot> read(const std::optional<step_decision>& last);
+  /// The same where stages have ended, from whichever replica of each stage is left: a decision that it has not carried
+  /// out is carried out in the copy. E0620 where none is left.
+  [[nodiscard]] expected<training_snapshot> read_left(const std::optional<step_decision>& last);
+
+ private:
+  class stage;
+  template <class Read>
+  [[nodiscard]] expected<training_snapshot> read_all(const Read& read);
+
+  const checked_run& run_;
+  const started_run& stages_;
+  std::map<stage_index, std::unique_ptr<stage>> opened_;
+};
 
 /// Writes the state of one stage into fresh memory, as the stage's body will find it. E0218 names a tensor that is
 /// missing or has another shape.

@@ -157,10 +157,12 @@ expected<std::shared_ptr<training_body>> stage_bodies::make_trained(const cut_no
                                 .loss = loss_of(*training.loss, run_.parts().sinks.front().options)};
   if (!state) return std::shared_ptr<training_body>(TROUPE_TRY(make_training_body(std::move(made), options)));
   const auto layout = TROUPE_TRY(layout_of(*made, training.optimizer));
+  // A body before has made it so large, or the driver, and has left a state there, unless it was lost.
+  const bool has_state = layout.bytes() > parameter_layout::page && TROUPE_TRY(state->size()) >= layout.bytes();
   TROUPE_TRY(state->grow(layout.bytes()));
   auto mapped = std::make_shared<memory_mapping>(TROUPE_TRY(state->map(0, layout.bytes())));
   options.memory = mapped->bytes();
-  options.is_adopted = trained_parameters::holds_state(options.memory);
+  options.is_adopted = has_state || trained_parameters::holds_state(options.memory);
   options.is_protected = protects;
   std::shared_ptr<training_body> body = TROUPE_TRY(make_training_body(std::move(made), options));
   struct kept {

@@ -101,10 +101,18 @@ expected<void> trainer::impl::evaluate() {
     const std::lock_guard lock(mutex);
     is_evaluating = now;
   };
-  set_evaluating(true);
-  if (const auto stop = stop_request()) return set_evaluating(false), tl::make_unexpected(*stop);
-  auto made = pipeline.evaluate(eval_data);
-  set_evaluating(false);
+  const auto once = [&]() -> expected<run_result> {
+    TROUPE_TRY(training().recover([this] { return stop_request(); }));
+    set_evaluating(true);
+    auto made = [&]() -> expected<run_result> {
+      if (const auto stop = stop_request()) return tl::make_unexpected(*stop);
+      return pipeline.evaluate(eval_data);
+    }();
+    set_evaluating(false);
+    return made;
+  };
+  auto made = once();
+  while (training().note_loss(made)) made = once();
   if (!made) return tl::make_unexpected(std::move(made.error()));
   if (made->partial) {
     if (const auto stop = stop_request()) return tl::make_unexpected(*stop);

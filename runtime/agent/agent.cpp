@@ -84,6 +84,7 @@ struct agent::core {
   expected<void> handle(const worker_message& asked);
   expected<void> handle(const blob_part& part);
   expected<void> handle(const hand_over_blobs& asked);
+  expected<void> handle(const read_blob& asked);
   expected<void> handle(const drop_blob& asked);
   expected<void> handle(const kill_worker& asked);
   expected<void> handle(const signal_worker& asked);
@@ -190,8 +191,8 @@ std::optional<codec::bytes> agent::core::next_order() {
 void agent::core::obey(const codec::bytes& message) {
   expected<void> done;
   const auto taken =
-      dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, start_worker, kill_worker, ask_telemetry,
-               stop_workers, file_part, check_file, agent_setup, signal_worker, apply_fault>(
+      dispatch<worker_message, blob_part, hand_over_blobs, drop_blob, read_blob, start_worker, kill_worker,
+               ask_telemetry, stop_workers, file_part, check_file, agent_setup, signal_worker, apply_fault>(
           message, [&](const auto& what) { done = handle(what); });
   if (!taken) return end(taken.error());
   if (!done) end(done.error());
@@ -276,6 +277,20 @@ expected<void> agent::core::handle(const hand_over_blobs& asked) {
     found.push_back(std::move(one));
   }
   if (auto given = worker->hand_over(asked.name, found); !given) worker->kill(brief(given.error()));
+  return {};
+}
+
+/// A blob may have been dropped with all others.
+expected<void> agent::core::handle(const read_blob& asked) {
+  if (asked.bytes > limits::blob_part_bytes)
+    return fail(error_code::wire_too_large, "read_blob", "a part of " + std::to_string(asked.bytes) + " bytes",
+                "run the same version of Troupe everywhere");
+  blob_read answer{.question = asked.question, .content = {}};
+  if (const auto found = blobs.find(asked.blob)) {
+    answer.content.resize(asked.bytes);
+    answer.content.resize(TROUPE_TRY(found->read(asked.offset, answer.content)));
+  }
+  workers->tell(answer);
   return {};
 }
 

@@ -32,6 +32,7 @@ template void agent_workers::tell(const end_asked&) const;
 template void agent_workers::tell(const telemetry_told&) const;
 template void agent_workers::tell(const file_answer&) const;
 template void agent_workers::tell(const blob_part_taken&) const;
+template void agent_workers::tell(const blob_read&) const;
 
 hosted_worker_ptr agent_workers::find(std::uint32_t rank) const {
   const std::lock_guard lock{mutex_};

@@ -41,6 +41,11 @@ expected<void> agent_worker::hand_over(const std::string& name, std::span<const 
   return fail(error_code::node_lost, hosted_worker::name(), "its node is gone");
 }
 
+expected<std::size_t> agent_worker::read_back(const blob& what, std::uint64_t offset, std::span<std::byte> into) {
+  if (const auto agent = agent_.lock()) return agent->read_back(what, offset, into);
+  return fail(error_code::node_lost, hosted_worker::name(), "its node is gone");
+}
+
 stage_telemetry agent_worker::telemetry() const {
   const std::lock_guard lock{mutex_};
   return telemetry_;

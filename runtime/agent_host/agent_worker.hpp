@@ -27,6 +27,8 @@ class agent_worker final : public hosted_worker, public std::enable_shared_from_
   [[nodiscard]] std::optional<std::uint32_t> pid() const override;
   void send(codec::bytes message) override;
   [[nodiscard]] expected<void> hand_over(const std::string& name, std::span<const blob> blobs) override;
+  [[nodiscard]] expected<std::size_t> read_back(const blob& what, std::uint64_t offset,
+                                                std::span<std::byte> into) override;
   [[nodiscard]] stage_telemetry telemetry() const override;
   [[nodiscard]] std::optional<blob> page() const override { return page_; }
   /// The agent is told; true is no promise that it finds the process.

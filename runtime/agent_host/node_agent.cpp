@@ -160,6 +160,52 @@ expected<void> node_agent::take_room(const blob_part& part) {
   return {};
 }
 
+/// Several questions are on their way at a time, so that the round trip does not count.
+expected<std::size_t> node_agent::read_back(const blob& what, std::uint64_t offset, std::span<std::byte> into) {
+  const std::lock_guard in_turn{reading_};
+  const auto reference = blobs_.find(what);
+  if (!reference) return std::size_t{0};
+  std::size_t asked = 0;
+  std::size_t got = 0;
+  std::uint64_t next = reads_asked_ + 1;
+  const auto forget = [this](void*) {
+    const std::lock_guard lock{mutex_};
+    reads_.clear();
+  };
+  const std::unique_ptr<void, decltype(forget)> at_end(this, forget);
+  while (got < into.size()) {
+    while (asked < into.size() && asked - got < limits::blob_bytes_on_way_max) {
+      const std::size_t bytes = std::min(into.size() - asked, limits::blob_part_bytes);
+      std::unique_lock lock{mutex_};
+      reads_.emplace(++reads_asked_, std::nullopt);
+      lock.unlock();
+      tell(read_blob{.question = reads_asked_, .blob = reference->blob, .offset = offset + asked, .bytes = bytes});
+      asked += bytes;
+    }
+    const std::vector<std::byte> part = TROUPE_TRY(await_read(next++));
+    const std::size_t wanted = std::min(into.size() - got, limits::blob_part_bytes);
+    if (part.size() > wanted)
+      return fail(error_code::wire_malformed, "node " + home_.node, "it read more than it was asked for",
+                  "run the same version of Troupe everywhere");
+    std::ranges::copy(part, into.begin() + static_cast<std::ptrdiff_t>(got));
+    got += part.size();
+    if (part.size() < wanted) break;
+  }
+  return got;
+}
+
+expected<std::vector<std::byte>> node_agent::await_read(std::uint64_t question) {
+  std::unique_lock lock{mutex_};
+  std::optional<std::vector<std::byte>>& answer = reads_.at(question);
+  if (!changed_.wait_for(lock, limits::blob_stall_max, [&] { return answer || loss_; }))
+    return fail(error_code::process_failed, "node " + home_.node, "it gives no memory back",
+                "look at the node, and at the network between it and the driver");
+  if (!answer) return tl::make_unexpected(*loss_);
+  std::vector<std::byte> content = std::move(*answer);
+  reads_.erase(question);
+  return content;
+}
+
 bool node_agent::stop(steady_clock::time_point deadline, std::chrono::milliseconds grace) {
   std::unique_lock lock{mutex_};
   const std::uint64_t mine = ++stops_asked_;
@@ -187,8 +233,8 @@ void node_agent::take(const codec::bytes& message) {
   if (loss()) return;
   const auto taken =
       dispatch<worker_message, worker_telemetry, worker_started, worker_link_lost, agent_log, worker_ended,
-               blob_part_taken, workers_stopped, telemetry_told, end_asked, file_answer, agent_ready, agent_refusal>(
-          message, [this](const auto& said) { handle(said); });
+               blob_part_taken, blob_read, workers_stopped, telemetry_told, end_asked, file_answer, agent_ready,
+               agent_refusal>(message, [this](const auto& said) { handle(said); });
   if (!taken) lose_now({taken.error().code, {}, "it sent nonsense: " + taken.error().cause, {}});
 }
 
@@ -279,6 +325,19 @@ void node_agent::handle(const blob_part_taken& said) {
     }
   }
   lose_now({error_code::wire_malformed, {}, "it has taken more memory than it was sent", {}});
+}
+
+void node_agent::handle(const blob_read& said) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (said.question == reads_answered_ + 1 && said.question <= reads_asked_) {
+      ++reads_answered_;
+      if (const auto found = reads_.find(said.question); found != reads_.end()) found->second = said.content;
+      changed_.notify_all();
+      return;
+    }
+  }
+  lose_now({error_code::wire_malformed, {}, "it has read what it was not asked for", {}});
 }
 
 }  // namespace troupe

@@ -67,6 +67,8 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   [[nodiscard]] expected<void> start(const std::shared_ptr<agent_worker>& worker, std::chrono::milliseconds silence,
                                      bool has_control_faults = false);
   [[nodiscard]] expected<void> hand_over(std::uint32_t rank, const std::string& name, std::span<const blob> blobs);
+  /// hosted_worker::read_back(). E0702 for an answer of another size than that of all parts but the last.
+  [[nodiscard]] expected<std::size_t> read_back(const blob& what, std::uint64_t offset, std::span<std::byte> into);
   [[nodiscard]] sent_blobs& blobs() noexcept { return blobs_; }
   /// Nothing happens once it is lost. E0701 for a message that is too large.
   template <class Message>
@@ -96,12 +98,14 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   void handle(const telemetry_told& said);
   void handle(const file_answer& said);
   void handle(const blob_part_taken& said);
+  void handle(const blob_read& said);
   [[nodiscard]] std::shared_ptr<agent_worker> find(std::uint32_t rank) const;
   [[nodiscard]] error loss_of(const error& why) const;
   [[nodiscard]] bool note_loss(const error& why);
   void tell_loss();
   void lose_now(const error& why);
   [[nodiscard]] expected<void> take_room(const blob_part& part);
+  [[nodiscard]] expected<std::vector<std::byte>> await_read(std::uint64_t question);
 
   const host_place home_;
   const std::shared_ptr<message_link> link_;
@@ -120,6 +124,12 @@ class node_agent : public std::enable_shared_from_this<node_agent> {
   /// The last answer.
   bool all_ended_ = false;
   std::size_t blob_bytes_on_way_ = 0;
+  /// Held by the one who reads back.
+  std::mutex reading_;
+  std::uint64_t reads_asked_ = 0;
+  /// By question: null until its answer is there; nothing where it is not wanted any more.
+  std::map<std::uint64_t, std::optional<std::vector<std::byte>>> reads_;
+  std::uint64_t reads_answered_ = 0;
   std::map<std::uint32_t, std::shared_ptr<agent_worker>> workers_;
   std::vector<std::function<void(const error&)>> on_lost_;
   std::function<void()> on_end_asked_;

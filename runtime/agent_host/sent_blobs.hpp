@@ -26,6 +26,8 @@ class sent_blobs {
   /// How the agent knows the blob, after its content was sent, where it is not known yet. E0614 where its memory cannot
   /// be read; errors of `send`.
   [[nodiscard]] expected<blob_reference> reference_to(const blob& what, const send_part& send);
+  /// How the agent knows the blob; nothing where it does not.
+  [[nodiscard]] std::optional<blob_reference> find(const blob& what) { return known(what).first; }
   /// The numbers of those that are not used here any more, each once.
   [[nodiscard]] std::vector<std::uint64_t> take_unused();
   /// The agent has dropped all.

@@ -28,6 +28,8 @@ class blob {
   [[nodiscard]] const void* identity() const noexcept { return memory_.get(); }
   /// Another copy lives.
   [[nodiscard]] bool is_shared() const noexcept { return memory_.use_count() > 1; }
+  /// What the memory holds now, from `offset` on: so many bytes as it has, at most as `into` takes. E0614.
+  [[nodiscard]] expected<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
   /// A descriptor of one's own. E0614 where the system has none left.
   [[nodiscard]] expected<unique_fd> copy() const;
 

@@ -24,7 +24,8 @@ struct host_place {
 };
 
 /// One worker as its driver has it, wherever it lives (worker_host): its name in logs, the ways to it, and the way to
-/// end it. It can be asked after its end, too. Threads: any; nothing but hand_over() waits.
+/// end it. It can be asked after its end, too. Threads: any; nothing but hand_over() and
+/// read_back() waits.
 class hosted_worker {
  public:
   /// `rank`: its number among the workers of the run. `log` gets the log lines about the worker, on any thread; it may
@@ -56,6 +57,12 @@ class hosted_worker {
   /// It finds them under `name`, once, before any message that was sent later. E0614, also if it takes nothing for
   /// limits::channel_timeout.
   [[nodiscard]] virtual expected<void> hand_over(const std::string& name, std::span<const blob> blobs) = 0;
+  /// What such a blob holds now, where the worker lives or lived, also after its end: so many bytes as the memory has,
+  /// at most as `into` takes. E0618 where its node is lost, E0614.
+  [[nodiscard]] virtual expected<std::size_t> read_back(const blob& what, std::uint64_t offset,
+                                                        std::span<std::byte> into) {
+    return what.read(offset, into);
+  }
   /// Telemetry of its stage, as far as it is known here; all zero before it has one.
   [[nodiscard]] virtual stage_telemetry telemetry() const = 0;
   /// The page of its engine (runtime/telemetry/shared_page.hpp), for edges in shared memory; nothing where it shares no

@@ -1,7 +1,6 @@
 #include <array>
 #include <string>
 
-#include "messages/limits.hpp"
 #include "runtime/suggest/read_text.hpp"
 #include "runtime/suggest/suggest.hpp"
 #include <troupe/training.hpp>
@@ -16,11 +15,11 @@ expected<training_protection> protection_of(const std::string& text) {
   const std::string place = "protection \"" + text + "\"";
   if (parts[0] == names[2]) {
     const auto every = parts.size() == 2 ? number_in<std::uint64_t>(parts[1]) : std::nullopt;
-    if (every && *every >= 1 && *every <= limits::protected_steps_max) {
+    if (every && *every >= 1 && *every <= training_protection::every_max) {
       return training_protection{.kind = protection_kind::checkpoint, .every = *every};
     }
     return fail(error_code::value_out_of_range, place,
-                "expected a number of steps from 1 to " + std::to_string(limits::protected_steps_max),
+                "expected a number of steps from 1 to " + std::to_string(training_protection::every_max),
                 "write checkpoint:100");
   }
   if (parts[0] == names[0] || parts[0] == names[1]) {

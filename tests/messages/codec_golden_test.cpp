@@ -96,6 +96,8 @@ TEST(codec_golden, messages_of_agents) {
   expect_bytes(file_answer{1, 2, 300}, "93 01 35 93 01 02 cd 01 2c");
   expect_bytes(file_part{1, 300, {std::byte{7}, std::byte{0}}}, "93 01 36 93 01 cd 01 2c c4 02 07 00");
   expect_bytes(blob_part_taken{300}, "93 01 37 91 cd 01 2c");
+  expect_bytes(read_blob{1, 2, 3, 4}, "93 01 3f 94 01 02 03 04");
+  expect_bytes(blob_read{1, {std::byte{7}}}, "93 01 40 92 01 c4 01 07");
   expect_bytes(numbered_message{2, 1, {std::byte{0xff}}}, "93 01 38 93 02 01 c4 01 ff");
   expect_bytes(signal_worker{5, 19}, "93 01 39 92 05 13");
   expect_bytes(apply_fault{2, 1, 300}, "93 01 3a 93 02 01 cd 01 2c");

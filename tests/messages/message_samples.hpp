@@ -22,8 +22,8 @@ using all_messages =
                      edge_damaged, agent_setup, agent_ready, agent_refusal, start_worker, worker_started,
                      worker_message, blob_part, hand_over_blobs, drop_blob, kill_worker, worker_link_lost, agent_log,
                      worker_ended, worker_telemetry, stop_workers, workers_stopped, end_asked, ask_telemetry,
-                     telemetry_told, check_file, file_answer, file_part, blob_part_taken, numbered_message,
-                     signal_worker, apply_fault, run_begun>;
+                     telemetry_told, check_file, file_answer, file_part, blob_part_taken, read_blob, blob_read,
+                     numbered_message, signal_worker, apply_fault, run_begun>;
 
 /// Random values in which short and long encodings of a number are about equally frequent.
 class sample_maker {
@@ -161,6 +161,8 @@ class sample_maker {
   void fill(file_answer& m) { m = {u64(), u32(), u64()}; }
   void fill(file_part& m) { m = {u64(), u64(), content()}; }
   void fill(blob_part_taken& m) { m = {u64()}; }
+  void fill(read_blob& m) { m = {u64(), u64(), u64(), u64()}; }
+  void fill(blob_read& m) { m = {u64(), content()}; }
   void fill(numbered_message& m) { m = {u64(), u64(), content()}; }
   void fill(signal_worker& m) { m = {u32(), u32()}; }
   void fill(apply_fault& m) { m = {u32(), u32(), u64()}; }
@@ -318,6 +320,12 @@ inline auto key(const file_part& m) {
 }
 inline auto key(const blob_part_taken& m) {
   return std::tuple(m.bytes);
+}
+inline auto key(const read_blob& m) {
+  return std::tuple(m.question, m.blob, m.offset, m.bytes);
+}
+inline auto key(const blob_read& m) {
+  return std::tuple(m.question, m.content);
 }
 inline auto key(const numbered_message& m) {
   return std::tuple(m.number, m.heard, m.message);

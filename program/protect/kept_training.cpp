@@ -1,0 +1,33 @@
+#include "program/protect/kept_training.hpp"
+
+#include <utility>
+
+namespace troupe {
+
+void kept_training::begin(state_ptr with) {
+  put(std::move(with));
+  is_whole_ = true;
+}
+
+void kept_training::add(std::shared_ptr<kept_batches> step) {
+  if (how_.kind == protection_kind::memory) {
+    is_whole_ = false;
+    state_.reset();
+    return;
+  }
+  bytes_ += step->bytes();
+  since_.push_back(std::move(step));
+}
+
+bool kept_training::is_due() const noexcept {
+  const std::uint64_t every = how_.kind == protection_kind::shadow ? 1 : how_.every;
+  return since_.size() >= every || bytes_ > kept_batch_bytes_max;
+}
+
+void kept_training::put(state_ptr copy) {
+  state_ = std::move(copy);
+  since_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace troupe

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "program/protect/kept_batches.hpp"
+#include "program/run/trained_state.hpp"
+#include <troupe/training.hpp>
+
+namespace troupe {
+
+/// Bytes of the micro-batches since the last copy, beyond which there is another copy.
+inline constexpr std::uint64_t kept_batch_bytes_max = std::uint64_t{1} << 30;
+/// So often in a row a training may lose states without a new step between: each time a host is gone.
+inline constexpr std::uint32_t state_losses_max = 16;
+
+/// From where a training can begin again when states are lost: a copy of all of them, and the batches of the steps
+/// since. Threads: one at a time.
+class kept_training {
+ public:
+  using state_ptr = std::shared_ptr<const training_snapshot>;
+
+  explicit kept_training(training_protection how) : how_(how) {}
+
+  /// The training begins with this state; null: with fresh weights.
+  void begin(state_ptr with);
+  /// A step was decided, with these batches.
+  void add(std::shared_ptr<kept_batches> step);
+  /// It is time for a copy.
+  [[nodiscard]] bool is_due() const noexcept;
+  /// A copy behind all steps that were added.
+  void put(state_ptr copy);
+
+  /// The newest copy; null: fresh weights.
+  [[nodiscard]] const state_ptr& state() const noexcept { return state_; }
+  /// Those behind the copy.
+  [[nodiscard]] const std::vector<std::shared_ptr<kept_batches>>& since() const noexcept { return since_; }
+  /// The steps of since() lead to where the training is. Without protection that ends with the first step.
+  [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+
+ private:
+  const training_protection how_;
+  state_ptr state_;
+  std::vector<std::shared_ptr<kept_batches>> since_;
+  std::uint64_t bytes_ = 0;
+  bool is_whole_ = true;
+};
+
+}  // namespace troupe
