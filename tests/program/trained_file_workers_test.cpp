@@ -130,10 +130,14 @@ TEST(trained_file_whose_weights_are_lost, goes_on_from_the_last_checkpoint_in_a_
   {
     const auto undisturbed = get(make_file_engine(model, false, 1));
     undisturbed->set_dataiterator(pictures(1, 28));
+    static_cast<void>(train(*undisturbed, 1));
+    undisturbed->set_dataiterator(pictures(1, 28));
     wanted = train(*undisturbed, 2);
   }
   {
-    const auto lost = get(make_file_engine(model, true, 1, fault_plan{}.add("kill:stage=stage.1,at=mb2")));
+    const auto lost = get(make_file_engine(model, true, 1, fault_plan{}.add("kill:stage=stage.1,at=mb2,step=1")));
+    lost->set_dataiterator(pictures(1, 28));
+    static_cast<void>(train(*lost, 1));  // before it, weights can be drawn anew
     ASSERT_TRUE(lost->save_checkpoint(dir, "last"));
     constexpr std::int64_t hash_of_layout = 8;
     for (const fs::path& each : state_memories()) flip_bit(each, hash_of_layout);
@@ -141,7 +145,7 @@ TEST(trained_file_whose_weights_are_lost, goes_on_from_the_last_checkpoint_in_a_
     const auto done = lost->train_batch();
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, error_code::training_state_lost) << to_string(done.error());
-    EXPECT_THAT(done.error().fix, ::testing::HasSubstr("resume from the last checkpoint"));
+    EXPECT_THAT(done.error().fix, ::testing::HasSubstr("load the last checkpoint into a new engine"));
   }
   const auto again = get(make_file_engine(model, true, 1));
   const auto loaded = again->load_checkpoint(dir);
