@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "program/models/local_file.hpp"
-#include "runtime/os/file_hash.hpp"
 #include "runtime/os/errno_text.hpp"
+#include "runtime/os/file_hash.hpp"
 
 namespace troupe {
 namespace {
