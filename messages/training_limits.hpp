@@ -6,8 +6,6 @@
 namespace troupe::limits {
 
 inline constexpr std::uint64_t step_micro_batches_max = 1u << 16;
-/// Steps between two copies of a training's state (training_protection::every).
-inline constexpr std::uint64_t protected_steps_max = 1'000'000;
 /// So often in a row a training may lose states without a step between: each time a host is gone.
 inline constexpr std::uint32_t state_losses_max = 16;
 /// Of the batches since the last copy; beyond it there is another copy.

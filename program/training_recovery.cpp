@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
 #include "program/models/own_thread.hpp"
@@ -82,7 +83,7 @@ expected<void> training_engine::impl::recover(const end_of_step& ended) {
 
 /// With what the replicas still have, or else with the copy.
 expected<void> training_engine::impl::begin_again() {
-  if (losses_in_row > state_losses_max) return tl::make_unexpected(*lost);
+  if (losses_in_row > limits::state_losses_max) return tl::make_unexpected(*lost);
   auto left = engine->impl_->config.replicas > 1 ? read_left() : tl::make_unexpected(*lost);
   if (!left && !safe.is_whole()) {
     lost->fix = "load the last checkpoint into a new engine, with training_options::protect (--protect)";

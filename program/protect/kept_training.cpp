@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "messages/limits.hpp"
+
 namespace troupe {
 
 void kept_training::begin(state_ptr with) {
@@ -21,7 +23,7 @@ void kept_training::add(std::shared_ptr<kept_batches> step) {
 
 bool kept_training::is_due() const noexcept {
   const std::uint64_t every = how_.kind == protection_kind::shadow ? 1 : how_.every;
-  return since_.size() >= every || bytes_ > kept_batch_bytes_max;
+  return since_.size() >= every || bytes_ > limits::protected_batch_bytes_max;
 }
 
 void kept_training::put(state_ptr copy) {

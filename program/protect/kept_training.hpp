@@ -11,11 +11,6 @@
 
 namespace troupe {
 
-/// Bytes of the micro-batches since the last copy, beyond which there is another copy.
-inline constexpr std::uint64_t kept_batch_bytes_max = std::uint64_t{1} << 30;
-/// So often in a row a training may lose states without a new step between: each time a host is gone.
-inline constexpr std::uint32_t state_losses_max = 16;
-
 /// From where a training can begin again when states are lost: a copy of all of them, and the batches of the steps
 /// since. Threads: one at a time.
 class kept_training {
