@@ -52,9 +52,9 @@ expected<void> training_engine::impl::attach_journal() {
   running_topology& running = *engine->impl_->stages.running;
   step_replay earlier = journal ? journal->replay_from(counts.decisions) : step_replay(counts.decisions);
   TROUPE_TRY(earlier.check_reach());
-  std::shared_ptr<journal_appender> kept = journal;
-  if (fault_injector* const faults = running.faults()) kept = faults->wrap(std::move(kept));
-  if (kept) running.engines().steps->keep(std::move(kept), std::move(earlier));
+  std::shared_ptr<journal_appender> to = journal;
+  if (fault_injector* const faults = running.faults()) to = faults->wrap(std::move(to));
+  if (to) running.engines().steps->keep(std::move(to), std::move(earlier));
   is_journal_attached = true;
   return {};
 }

@@ -86,6 +86,7 @@ expected<void> trainer::impl::step() {
   state.position = reader->behind(state.position, count);
   state.losses.push_back(done.loss);
   state.learning_rates.push_back(done.learning_rate);
+  state.applied = engine->global_steps();
   samples += done.samples;
   micro_batches += done.micro_batches;
   return {};

@@ -154,6 +154,7 @@ client_state to_client_state(const train_state& state, const train_data_order& d
                                    {"samples", whole(data.samples)},
                                    {"order", name_of(data.order)},
                                    {"seed", whole(data.seed)},
+                                   {"applied", whole(state.applied)},
                                    {"losses", to_tensor(state.losses)},
                                    {"learning_rates", to_tensor(state.learning_rates)},
                                    {"evaluations", std::move(evaluations)}}}};
@@ -171,7 +172,8 @@ expected<train_state> from_client_state(const client_state& from, const train_da
   TROUPE_TRY(check_same(*kept, data, reader, place));
   train_state made{.position = {reader.whole(*kept, "epoch"), reader.whole(*kept, "sample")},
                    .losses = reader.numbers(*kept, "losses"),
-                   .learning_rates = reader.numbers(*kept, "learning_rates")};
+                   .learning_rates = reader.numbers(*kept, "learning_rates"),
+                   .applied = reader.whole(*kept, "applied")};
   for (const client_state& each : reader.list<client_state>(*kept, "evaluations")) {
     made.evaluations.push_back(evaluation_from_client(each, reader));
   }

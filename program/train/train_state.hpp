@@ -23,10 +23,12 @@ struct train_data_order {
 struct train_state {
   /// Where the next step begins.
   epoch_position position = {};
-  /// By step; as many as steps were carried out.
+  /// By step, also of those without a sample that counts, which change no weight and have no loss (NaN).
   std::vector<double> losses = {};
   std::vector<double> learning_rates = {};
   std::vector<train_evaluation> evaluations = {};
+  /// The steps that changed the weights: training_engine::global_steps().
+  std::uint64_t applied = 0;
 
   [[nodiscard]] std::uint64_t steps() const noexcept { return losses.size(); }
 };

@@ -189,7 +189,7 @@ expected<void> trainer::impl::resume() {
   const auto loaded = TROUPE_TRY(engine->load_checkpoint(config.save));
   const fs::path place = fs::path(config.save) / loaded.tag;
   state = TROUPE_TRY(from_client_state(loaded.client_state, order, place.string()));
-  if (state.steps() != engine->global_steps()) {
+  if (state.applied != engine->global_steps()) {
     return fail(error_code::model_unreadable, place.string(), "its optimizer is of another step than its losses",
                 "go on from another checkpoint");
   }

@@ -159,6 +159,30 @@ TEST(train, goes_on_from_a_checkpoint_with_the_same_bits) {
 }
 
 /// The position in the data is a sample, and not a number of steps.
+/// The first picture is a 7, and so are others.
+TEST(train, goes_on_behind_steps_without_a_sample_that_counts) {
+  const scratch folder;
+  const words of_one = {"--micro-batch", "1", "--order", "sequential", "--loss", "nll:ignore_index=7"};
+  words all = {"train",     "--model", data("mnist/lenet.pt"), "--data", "mnist:" + data("mnist"), "--json",
+               "--threads", "1"};
+  all.insert(all.end(), of_one.begin(), of_one.end());
+  const auto with = [&](const words& more) {
+    words made = all;
+    made.insert(made.end(), more.begin(), more.end());
+    return trained(made);
+  };
+  const json whole = with({"--steps", "20"});
+  ASSERT_EQ(whole["losses"].size(), 20);
+  EXPECT_FALSE(whole["losses"][0].is_number()) << "there is none";
+  EXPECT_TRUE(whole["losses"][1].is_number());
+  const std::string save = (folder.path() / "save").string();
+  with({"--steps", "1", "--save", save});
+  with({"--steps", "9", "--save", save, "--resume"});
+  const json resumed = with({"--steps", "20", "--save", save, "--resume"});
+  EXPECT_EQ(resumed["losses"], whole["losses"]);
+  EXPECT_EQ(resumed["weights_sha256"], whole["weights_sha256"]);
+}
+
 TEST(train, goes_on_at_the_same_sample_with_other_micro_batches) {
   const scratch directory;
   const std::string folder = (directory.path() / "saved").string();
