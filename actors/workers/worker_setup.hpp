@@ -64,8 +64,8 @@ struct worker_setup {
   std::vector<std::pair<std::string, std::string>> environment = {};
   /// The pages of those engines of this process that have a neighbour in another process: the loader and local stages.
   std::map<stage_address, shared_page> local_pages = {};
-  /// Where the run trains: the memory of each stage's weights, which its worker gets, and which outlives it. The agent of
-  /// another node makes a copy for its workers, in which the stage goes on.
+  /// Where the run trains: the memory of each stage's weights, which its worker gets, and which outlives it. The agent
+  /// of another node makes a copy for its workers, in which the stage goes on.
   std::map<stage_address, blob> states = {};
   /// The options that the user has given. Workers have the same time-out: worker_description::silence_timeout.
   worker_options asked = {};
