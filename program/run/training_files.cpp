@@ -24,7 +24,8 @@ constexpr const char* schedule_key = "schedule_step";
 constexpr const char* micro_batches_key = "micro_batches";
 constexpr const char* samples_key = "samples";
 constexpr const char* seed_key = "seed";
-constexpr std::array scalar_keys = {step_key, steps_key, decisions_key, schedule_key, micro_batches_key, samples_key, seed_key};
+constexpr std::array scalar_keys = {step_key,          steps_key,   decisions_key, schedule_key,
+                                    micro_batches_key, samples_key, seed_key};
 
 using scalars = std::map<std::string, std::uint64_t>;
 
@@ -157,7 +158,8 @@ checkpoint_content content_of(const training_snapshot& from, const trained_pipel
   checkpoint_content made{.layers = split_by_layer(names_of(model, from.weights, nullptr), from.weights),
                           .optimizer = from.moments,
                           .client_state = std::move(state)};
-  for (named_tensor& each : std::vector<named_tensor>{scalar(step_key, from.step), scalar(steps_key, from.counts.steps), scalar(decisions_key, from.counts.decisions),
+  for (named_tensor& each : std::vector<named_tensor>{scalar(step_key, from.step), scalar(steps_key, from.counts.steps),
+                                                      scalar(decisions_key, from.counts.decisions),
                                                       scalar(schedule_key, from.counts.schedule_step),
                                                       scalar(micro_batches_key, from.counts.micro_batches),
                                                       scalar(samples_key, from.counts.samples), scalar(seed_key, seed)})
