@@ -19,9 +19,9 @@
 #include "runtime/agent/node_faults.hpp"
 #include "runtime/agent/node_files.hpp"
 #include "runtime/inject/assigned_control_faults.hpp"
-#include "runtime/os/file_hash.hpp"
 #include "runtime/local_host/local_host.hpp"
 #include "runtime/os/errno_text.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "runtime/process/fork_server.hpp"
 
 namespace troupe {

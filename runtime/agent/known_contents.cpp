@@ -8,8 +8,8 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
-#include "runtime/os/file_hash.hpp"
 #include "runtime/os/errno_text.hpp"
+#include "runtime/os/file_hash.hpp"
 
 namespace troupe {
 namespace {

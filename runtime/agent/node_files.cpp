@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "messages/limits.hpp"
-#include "runtime/os/file_hash.hpp"
 #include "runtime/os/errno_text.hpp"
+#include "runtime/os/file_hash.hpp"
 
 namespace troupe {
 namespace {

@@ -128,7 +128,8 @@ step_result training_stage_engine::exchange() {
 void training_stage_engine::complete_step() {
   const call_number call = front_->number;
   step_vote vote;
-  const auto finished = on_page({call, 0}, [&] { return body_->finish(call, exchange_.sums(), exchange_.tied(), vote); });
+  const auto finished =
+      on_page({call, 0}, [&] { return body_->finish(call, exchange_.sums(), exchange_.tied(), vote); });
   exchange_.end();
   if (!finished) return report_step(finished.error(), call);
   trace(instruction_kind::reduce_grads, {call, 0});

@@ -32,8 +32,8 @@ class gradient_tree {
 
   /// See trained_parameters::add_gradient(). Leaves ascend.
   void add(std::uint64_t leaf, micro_batch_id id, std::span<const at::Tensor> gradients);
-  /// The sums of all, laid out as the layout has them (a tensor of bytes); undefined where nothing was added. Its memory
-  /// is used again after clear().
+  /// The sums of all, laid out as the layout has them (a tensor of bytes); undefined where nothing was added. Its
+  /// memory is used again after clear().
   [[nodiscard]] const at::Tensor& sum();
   /// The same, for others to keep: it is never written to again.
   [[nodiscard]] at::Tensor give();

@@ -77,8 +77,7 @@ expected<std::vector<stored_tensor>> place_tensors(const named_tensors& tensors,
 }  // namespace
 
 expected<parameter_layout> parameter_layout::make(const named_tensors& parameters, const named_tensors& buffers,
-                                                  const optimizer_options& options,
-                                                  std::vector<tied_parameter> ties) {
+                                                  const optimizer_options& options, std::vector<tied_parameter> ties) {
   TROUPE_TRY(check(options));
   parameter_layout made;
   made.options_ = options;

@@ -97,9 +97,8 @@ payload_ptr pack_tied_sums(const parameter_layout& layout, const at::Tensor& sum
     if (!tie.is_shared()) continue;
     for (std::size_t use = tie.begin; use < tie.end; ++use) {
       sent.push_back(&layout.sums()[layout.sum_at(at, use)]);
-      table.insert(table.end(),
-                   {key_of(layout.parameters()[tie.parameter].name), static_cast<std::int64_t>(tie.places[use]),
-                    static_cast<std::int64_t>(bytes)});
+      table.insert(table.end(), {key_of(layout.parameters()[tie.parameter].name),
+                                 static_cast<std::int64_t>(tie.places[use]), static_cast<std::int64_t>(bytes)});
       bytes += (sent.back()->bytes() + packed_at - 1) / packed_at * packed_at;
     }
   }

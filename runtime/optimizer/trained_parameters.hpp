@@ -79,8 +79,8 @@ class trained_parameters {
   [[nodiscard]] const at::Tensor& gradient(std::size_t parameter) const { return gradients_[parameter]; }
 
   /// Adds the gradient of one micro-batch to the step's sums: a tensor for each of the layout's sums() with its shape
-  /// and type; an undefined one is zero. `leaf` (runtime/ledger/step_layout.hpp) ascends within a step; `id` names the micro-batch
-  /// in errors. The tensors are not kept.
+  /// and type; an undefined one is zero. `leaf` (runtime/ledger/step_layout.hpp) ascends within a step; `id` names the
+  /// micro-batch in errors. The tensors are not kept.
   void add_gradient(std::uint64_t leaf, micro_batch_id id, std::span<const at::Tensor> gradients);
   /// The sums of what was added since the last finish() or drop(), for the other replicas: a tensor set of one tensor,
   /// which has the bytes of all as the layout has them. Null where nothing was added. More can be added after drop()
@@ -90,10 +90,10 @@ class trained_parameters {
   [[nodiscard]] payload_ptr tied_sums();
   /// Keeps the gradient of the step in the memory and fills squared_norms, state_hash and not_finite (E0619: parameter
   /// and micro-batch). `sums`: those of all replicas in their order, null for one without micro-batches, this one's
-  /// among them; empty where the stage has one replica. `tied`: what tied_sums() gave at the replicas of the other stages
-  /// with which this one shares parameters, the replicas of a stage together and in their order. `buffers`: the values after the step, for each buffer of the
-  /// layout; empty: as they are. They become current with the decision. E0702 for a sum of another size, and for
-  /// places of tied parameters of which not each comes once.
+  /// among them; empty where the stage has one replica. `tied`: what tied_sums() gave at the replicas of the other
+  /// stages with which this one shares parameters, the replicas of a stage together and in their order. `buffers`: the
+  /// values after the step, for each buffer of the layout; empty: as they are. They become current with the decision.
+  /// E0702 for a sum of another size, and for places of tied parameters of which not each comes once.
   [[nodiscard]] expected<void> finish(call_number call, std::span<const payload_ptr> sums,
                                       std::span<const payload_ptr> tied, std::span<const at::Tensor> buffers,
                                       step_vote& into);

@@ -136,7 +136,7 @@ bool has_running_statistics(const built_layer& layer) {
 /// Running statistics of one layer in several stages would have to follow the order in which all of them see the
 /// micro-batches.
 expected<void> check_tied_statistics(const std::vector<built_layer>& built, const std::vector<layer_spec>& specs,
-                                std::size_t begin) {
+                                     std::size_t begin) {
   const std::size_t end = begin + built.size();
   for (std::size_t inside = begin; inside < end; ++inside) {
     if (!specs[inside].tie() || !has_running_statistics(built[inside - begin])) continue;

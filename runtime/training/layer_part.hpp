@@ -18,8 +18,8 @@ namespace troupe {
 /// A key's module is built here if one of its places is in the part, and has the names of its first place; the part
 /// before, if there is one, that has this place saves it (trained_part::is_copy).
 ///
-/// E0602: a factory failed. E0504: a layer with weights has no train(); layers with running statistics that are tied lie
-/// in different stages.
+/// E0602: a factory failed. E0504: a layer with weights has no train(); layers with running statistics that are tied
+/// lie in different stages.
 expected<std::unique_ptr<trained_part>> make_layer_part(const std::vector<layer_spec>& specs, std::size_t begin,
                                                         std::size_t end, std::uint64_t seed);
 

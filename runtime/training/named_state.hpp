@@ -16,8 +16,8 @@ namespace troupe {
 [[nodiscard]] state_dict weights_of(const trained_part& part, const trained_parameters& values);
 /// By "NAME.MOMENT", such as "0.weight.exp_avg": views, too, without copies.
 [[nodiscard]] state_dict moments_of(const trained_part& part, const trained_parameters& values);
-/// Sets them, copies as well. Without `moments` these are zero. E0218 names a tensor that is missing or has other sizes; others are
-/// left alone.
+/// Sets them, copies as well. Without `moments` these are zero. E0218 names a tensor that is missing or has other
+/// sizes; others are left alone.
 [[nodiscard]] expected<void> restore(trained_parameters& values, const trained_part& part, const state_dict& weights,
                                      const state_dict& moments, std::uint64_t step);
 

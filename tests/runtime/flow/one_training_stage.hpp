@@ -64,7 +64,8 @@ struct one_training_stage {
     for (replica_index other = 1; other < replicas; ++other) {
       edge_ends to = edge(2);
       edge_ends from = edge(2);
-      wiring->peers.push_back({.address = {stage, other}, .to = std::move(to.producer), .from = std::move(from.consumer)});
+      wiring->peers.push_back(
+          {.address = {stage, other}, .to = std::move(to.producer), .from = std::move(from.consumer)});
       peers.push_back({std::move(from.producer), std::move(to.consumer)});
     }
     order(stage_command::start_epoch{std::move(wiring), first, ++epoch});

@@ -213,7 +213,9 @@ TEST(training_failures, a_body_that_cannot_start_is_a_failure_of_the_run) {
     [[nodiscard]] expected<payload_ptr> backward(micro_batch_id, const payload_ptr&) override { return nullptr; }
     [[nodiscard]] expected<payload_ptr> sum_of_gradients() override { return nullptr; }
     [[nodiscard]] expected<void> finish(call_number, std::span<const payload_ptr>, std::span<const payload_ptr>,
-                                        step_vote&) override { return {}; }
+                                        step_vote&) override {
+      return {};
+    }
     [[nodiscard]] expected<void> apply(const step_decision&) override { return {}; }
     void drop() noexcept override {}
   };

@@ -49,15 +49,16 @@ struct shape {
 
 class training_recovery : public ::testing::TestWithParam<shape> {};
 INSTANTIATE_TEST_SUITE_P(shapes, training_recovery,
-                         ::testing::Values(shape{1, 1}, shape{3, 1}, shape{4, 1}, shape{1, 2}, shape{2, 2},
-                                           shape{3, 4}, shape{3, 1, {0, 2}}, shape{4, 2, {0, 1, 3}}),
+                         ::testing::Values(shape{1, 1}, shape{3, 1}, shape{4, 1}, shape{1, 2}, shape{2, 2}, shape{3, 4},
+                                           shape{3, 1, {0, 2}}, shape{4, 2, {0, 1, 3}}),
                          [](const auto& each) {
                            return std::to_string(each.param.stages) + "x" + std::to_string(each.param.replicas) +
                                   (each.param.tied.empty() ? "" : "_tied");
                          });
 
 TEST_P(training_recovery, at_every_moment_gives_the_numbers_of_a_plain_loop) {
-  const training_setup setup{.stages = GetParam().stages, .replicas = GetParam().replicas, .calls = mixed_calls, .tied = GetParam().tied};
+  const training_setup setup{
+      .stages = GetParam().stages, .replicas = GetParam().replicas, .calls = mixed_calls, .tied = GetParam().tied};
   training_pipeline undisturbed(setup);
   ASSERT_TRUE(undisturbed.run());
   const std::uint64_t moments = sanitized ? 20 : 100;

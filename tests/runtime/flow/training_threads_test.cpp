@@ -26,8 +26,7 @@ constexpr stage_index stage_of(std::size_t place) {
 struct threaded_chain {
   threaded_chain() {
     for (std::size_t place = 0; place < engines; ++place) {
-      const stage_address address{stage_of(place),
-                                  static_cast<replica_index>(place % replicas)};
+      const stage_address address{stage_of(place), static_cast<replica_index>(place % replicas)};
       const bool is_last = address.stage + 1 == stages;
       memories.push_back(std::make_shared<stage_memory>());
       memories.back()->weights = first_weights(address.stage);
@@ -84,7 +83,8 @@ struct threaded_chain {
     for (std::size_t first = 0; first < engines; first += replicas) {
       edge_ends there = edge(2, &all[first]->bell(), &all[first + 1]->bell());
       edge_ends back = edge(2, &all[first + 1]->bell(), &all[first]->bell());
-      made[first]->peers.push_back({.address = {stage_of(first), 1}, .to = std::move(there.producer), .from = std::move(back.consumer)});
+      made[first]->peers.push_back(
+          {.address = {stage_of(first), 1}, .to = std::move(there.producer), .from = std::move(back.consumer)});
       made[first + 1]->peers.push_back(
           {.address = {stage_of(first), 0}, .to = std::move(back.producer), .from = std::move(there.consumer)});
     }

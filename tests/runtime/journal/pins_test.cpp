@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "runtime/os/file_hash.hpp"
 #include "runtime/journal/processor.hpp"
+#include "runtime/os/file_hash.hpp"
 #include "tests/runtime/journal/journal_support.hpp"
 
 namespace troupe::testing {

@@ -204,7 +204,8 @@ TEST(trained_parameters, a_sum_of_another_layout_is_an_error) {
   step_vote vote;
   for (const at::Tensor& wrong :
        {at::zeros({5}, at::kByte), at::zeros({192}), at::zeros({384}, at::kByte).slice(0, 0, 384, 2)}) {
-    const auto done = parameters->finish(0, std::vector<payload_ptr>{parameters->sum(), make_tensors(wrong)}, {}, {}, vote);
+    const auto done =
+        parameters->finish(0, std::vector<payload_ptr>{parameters->sum(), make_tensors(wrong)}, {}, {}, vote);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, error_code::wire_malformed);
   }
