@@ -36,7 +36,7 @@ node_files::node_files(node_files_options options)
 
 node_files::~node_files() = default;
 
-error node_files::named(const file_identity& file, error why) const {
+error node_files::named(const file_identity& file, const error& why) const {
   const std::string place = why.where.empty() ? std::string() : why.where + ": ";
   return {why.code, "node " + options_.node + ", " + file.path, place + why.cause, why.fix};
 }

@@ -49,7 +49,7 @@ class node_files {
   [[nodiscard]] expected<void> finish();
   [[nodiscard]] read_watch watch() const;
   void answer(file_state state, std::uint64_t bytes) const;
-  [[nodiscard]] error named(const file_identity& file, error why) const;
+  [[nodiscard]] error named(const file_identity& file, const error& why) const;
 
   const node_files_options options_;
   const file_cache cache_;
