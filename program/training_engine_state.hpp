@@ -57,6 +57,8 @@ struct training_engine::impl {
   void write_as_faults_say();
   [[nodiscard]] call_ticket_ptr make_ticket(const std::shared_ptr<step_source>& source,
                                             const std::shared_ptr<step_losses>& losses) const;
+  /// That were injected into stages which began again since.
+  std::vector<fault_report> earlier_faults = {};
   /// Writes the checkpoint that was begun last.
   std::thread saver = {};
 
@@ -92,6 +94,10 @@ struct training_engine::impl {
   /// Where states were lost: the stages begin again, and do what they have done since. E0620 where nothing was kept.
   [[nodiscard]] expected<void> recover(const end_of_step& ended);
   [[nodiscard]] expected<void> begin_again();
+  /// Of the stages that are about to stop.
+  void note_faults();
+  /// Those of all stages that there were.
+  [[nodiscard]] std::vector<fault_report> faults() const;
   [[nodiscard]] expected<void> redo(const end_of_step& ended);
   void keep(std::shared_ptr<kept_batches> done);
   /// E0620 alone: recover() has something to do, and what has failed can be done again behind it.

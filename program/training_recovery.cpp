@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <utility>
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
 #include "program/models/own_thread.hpp"
+#include "program/run/evaluation_run.hpp"
 #include "program/training_engine_state.hpp"
 
 namespace troupe {
@@ -81,14 +83,41 @@ expected<void> training_engine::impl::recover(const end_of_step& ended) {
   }
 }
 
+/// The stages that start now find only those that were not injected, or that come by lot.
+void training_engine::impl::note_faults() {
+  run_options& how = engine->impl_->checked.options;
+  const std::vector<fault_report> reports = fault_reports_of(*engine->impl_->stages.running);
+  fault_plan left;
+  for (std::size_t number = 0; number < reports.size(); ++number) {
+    const fault& one = how.faults.faults()[number];
+    if (reports[number].times > 0) earlier_faults.push_back(reports[number]);
+    if (reports[number].times == 0 || one.when.kind == fault_trigger_kind::probability) left.add(one);
+  }
+  if (!reports.empty()) how.faults = std::move(left);
+}
+
+std::vector<fault_report> training_engine::impl::faults() const {
+  std::vector<fault_report> all = earlier_faults;
+  for (fault_report& each : fault_reports_of(*engine->impl_->stages.running)) {
+    const auto before = std::ranges::find(all, each.fault, &fault_report::fault);
+    if (before == all.end()) {
+      all.push_back(std::move(each));
+    } else {
+      before->times += each.times;
+    }
+  }
+  return all;
+}
+
 /// With what the replicas still have, or else with the copy.
 expected<void> training_engine::impl::begin_again() {
   if (losses_in_row > limits::state_losses_max) return tl::make_unexpected(*lost);
   auto left = engine->impl_->config.replicas > 1 ? read_left() : tl::make_unexpected(*lost);
   if (!left && !safe.is_whole()) {
-    lost->fix = "load the last checkpoint into a new engine, with training_options::protect (--protect)";
+    lost->fix = "load the last checkpoint into a new engine (--resume), with training_options::protect (--protect)";
     return tl::make_unexpected(*lost);
   }
+  note_faults();
   TROUPE_TRY(stop_stages());
   if (!left) redone = 0;
   TROUPE_TRY(start_stages(left ? std::make_shared<const training_snapshot>(std::move(*left)) : safe.state(),

@@ -182,8 +182,11 @@ expected<void> trainer::impl::train() {
 }
 
 void trainer::impl::conclude(train_result& result) {
+  const auto is_told = [&](const error& one) {
+    return std::ranges::any_of(result.errors, [&](const error& each) { return to_string(each) == to_string(one); });
+  };
   const auto keep = [&](const expected<void>& done) {
-    if (!done) result.errors.push_back(done.error());
+    if (!done && !is_told(done.error())) result.errors.push_back(done.error());
   };
   keep(engine->module_state_dict().map([&](state_dict&& all) { weights = std::move(all); }));
   if (!weights.empty()) result.weights_sha256 = weights_sha256(weights);
@@ -197,7 +200,7 @@ void trainer::impl::conclude(train_result& result) {
   const auto finished = engine->finish();
   stuck = !finished;
   if (!finished) result.errors.push_back(finished.error());
-  result.faults = fault_reports_of(*training().engine->impl_->stages.running);
+  result.faults = training().faults();
 }
 
 expected<train_result> trainer::impl::run() {

@@ -30,7 +30,7 @@ constexpr int input = 3;
 const std::vector<bad_input> commands = {
     {"no_command", {}, {}, usage, "", "Usage: troupe COMMAND"},
     {"unknown_command", {"evl"}, {}, usage, "E0101", "write \"eval\""},
-    {"strange_command", {"transmogrify"}, {}, usage, "E0101", "use one of: eval, plan"},
+    {"strange_command", {"transmogrify"}, {}, usage, "E0101", "use one of: eval, train, plan"},
     {"flag_before_command", {"--json", "eval"}, {}, usage, "E0101", "--json"},
     {"unknown_flag", eval_with({"--stgaes", "2"}), {}, usage, "E0101", "write --stages"},
     {"unknown_flag_with_value", eval_with({"--microbatch=2"}), {}, usage, "E0101", "write --micro-batch"},

@@ -5,6 +5,7 @@ the place of ssh starts; workers and agents are killed in the middle, at a drawn
 
 training_test.py TROUPE SOURCE_DIR [NAME...]
 """
+import json
 import os
 import pathlib
 import random
@@ -163,7 +164,8 @@ def a_second_node_is_lost_during_recovery():
     run.wait_for_step(step_drawn())
     run.kill_agent(1)
     run.wait_for(lambda: re.search("n1.*lost|steps are done again", run.text()), "the loss of n1")
-    time.sleep(random.random())
+    if random.random() < 0.5:
+        run.wait_for(lambda: "steps are done again" in run.text(), "the new begin")
     run.kill_agent(2)
     run.expect(train_alone(3))
 
@@ -191,11 +193,32 @@ def the_launch_may_shrink():
     run.expect(train_alone(3))
 
 
+def the_command_tells_of_the_fault_that_took_a_node():
+    data = pathlib.Path(sys.argv[2]) / "data/mnist"
+    train = [TROUPE, "train", "--model", str(data / "lenet.pt"), "--data", f"mnist:{data}", "--loss", "nll", "--steps", "150",
+             "--micro-batch", "16", "--num-micro-batches", "4", "--stages", "2", "--threads", "1", "--json"]
+    alone = json.loads(subprocess.run(train, capture_output=True, text=True, timeout=PATIENCE).stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "on"
+        script.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+        script.chmod(0o755)
+        hosts = pathlib.Path(folder) / "hosts"
+        hosts.write_text("127.0.0.1 slots=1\nn1 slots=1\nn2 slots=1\n")
+        done = subprocess.run([TROUPE, "launch", "--hostfile", str(hosts), "--ssh", str(script), "--address", "127.0.0.1",
+                               "--", *train, "--processes", "--protect", "checkpoint:5", "--fault", "kill:node=n1,at=1s"],
+                              capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["losses"] == alone["losses"] and result["weights_sha256"] == alone["weights_sha256"], done.stderr
+    assert [each["times"] for each in result["faults"]] == [1], (result["faults"], done.stderr)
+
+
 def main():
     tests = [nodes_have_the_bits_of_threads, a_worker_dies_and_its_state_stays_on_its_node,
              a_node_is_lost_and_the_shadow_serves, a_node_is_lost_and_the_last_copy_serves,
              a_node_is_lost_and_its_replica_serves, a_second_node_is_lost_during_recovery,
-             a_node_is_lost_without_protection, no_slot_is_left, the_launch_may_shrink]
+             a_node_is_lost_without_protection, no_slot_is_left, the_launch_may_shrink,
+             the_command_tells_of_the_fault_that_took_a_node]
     failed = 0
     for test in [each for each in tests if not sys.argv[3:] or each.__name__ in sys.argv[3:]]:
         begin = time.monotonic()
