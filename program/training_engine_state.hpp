@@ -94,7 +94,7 @@ struct training_engine::impl {
   /// Where states were lost: the stages begin again, and do what they have done since. E0620 where nothing was kept.
   [[nodiscard]] expected<void> recover(const end_of_step& ended);
   [[nodiscard]] expected<void> begin_again();
-  /// Of the stages that are about to stop.
+  /// Before the stages stop that have met them.
   void note_faults();
   /// Those of all stages that there were.
   [[nodiscard]] std::vector<fault_report> faults() const;
