@@ -146,7 +146,7 @@ expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_
   std::optional<state_file> file;
   const model_source source = TROUPE_TRY(source_with(given->weights, file));
   TROUPE_TRY(stop_stages());
-  const auto started = start_stages(given, source);
+  auto started = start_stages(given, source);
   if (!started) static_cast<void>(start_stages(before, source_before));
   safe.begin(started ? std::move(given) : std::move(before));
   redone = 0;
