@@ -205,7 +205,7 @@ def the_command_tells_of_the_fault_that_took_a_node():
         hosts = pathlib.Path(folder) / "hosts"
         hosts.write_text("127.0.0.1 slots=1\nn1 slots=1\nn2 slots=1\n")
         done = subprocess.run([TROUPE, "launch", "--hostfile", str(hosts), "--ssh", str(script), "--address", "127.0.0.1",
-                               "--", *train, "--processes", "--protect", "checkpoint:5", "--fault", "kill:node=n1,at=1s"],
+                               "--", *train, "--processes", "--protect", "checkpoint:5", "--fault", "kill:node=n1,at=0.5s"],
                               capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
