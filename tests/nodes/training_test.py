@@ -70,6 +70,8 @@ class launch:
              "--worker-timeout", "60", *launcher, "--", PROGRAM, protection, str(stages), str(replicas), str(STEPS)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.out, self.said = [], []
+        self.changed = threading.Condition()
+        self.open_streams = 2
         self.readers = [threading.Thread(target=self.read, args=each, daemon=True)
                         for each in ((self.process.stdout, self.out), (self.process.stderr, self.said))]
         for each in self.readers:
@@ -77,17 +79,20 @@ class launch:
 
     def read(self, stream, into):
         for line in stream:
-            into.append(line.rstrip("\n"))
+            with self.changed:
+                into.append(line.rstrip("\n"))
+                self.changed.notify_all()
+        with self.changed:
+            self.open_streams -= 1
+            self.changed.notify_all()
 
     def text(self):
         return "\n".join(self.said)
 
     def wait_for(self, seen, what):
-        until = time.monotonic() + PATIENCE
-        while not seen():
-            assert self.process.poll() is None, f"it ended before {what}:\n{self.text()}"
-            assert time.monotonic() < until, f"no {what}:\n{self.text()}"
-            time.sleep(0.001)
+        with self.changed:
+            self.changed.wait_for(lambda: seen() or self.open_streams == 0, PATIENCE)
+            assert seen(), f"it ended before {what}, or took too long:\n{self.text()}"
 
     def wait_for_step(self, step):
         self.wait_for(lambda: len(self.out) > step, f"step {step}")

@@ -5,17 +5,19 @@
 // longer campaign, whose counts go to the file TROUPE_KILLS_REPORT.
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "messages/seeded_draw.hpp"
+#include "runtime/os/unique_fd.hpp"
 #include "tests/program/support/killed_training.hpp"
 #include <troupe/program.hpp>
 
@@ -125,7 +127,8 @@ TEST(killed_trainings, have_the_bits_of_an_undisturbed_one) {
 
 // --- the driver ------------------------------------------------------------------------------------------------------
 
-/// A driver in a process of its own, until it has ended. `delay`: it is killed after so long; 0: it is not.
+/// A driver in a process of its own, until it has ended. `delay`: it is killed then, if it has not ended before; 0: it
+/// is not.
 int drive(const training_setup& how, const fs::path& dir, const std::string& faults, std::chrono::milliseconds delay) {
   ::setenv(setup_variable, how.text().c_str(), 1);
   ::setenv(driver_variable, dir.c_str(), 1);
@@ -138,8 +141,9 @@ int drive(const training_setup& how, const fs::path& dir, const std::string& fau
   ::unsetenv(driver_variable);
   int status = 0;
   if (delay.count() > 0) {
-    const timespec time{.tv_sec = delay.count() / 1000, .tv_nsec = delay.count() % 1000 * 1'000'000};
-    ::nanosleep(&time, nullptr);
+    const unique_fd end(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    pollfd awaited{.fd = end.get(), .events = POLLIN, .revents = 0};
+    EXPECT_GE(::poll(&awaited, 1, static_cast<int>(delay.count())), 0);
     ::kill(child, SIGKILL);
   }
   EXPECT_EQ(::waitpid(child, &status, 0), child);
