@@ -16,6 +16,7 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
+#include "tests/program/trained_runs.hpp"
 #include <troupe/program.hpp>
 #include <troupe/training_engine.hpp>
 
@@ -112,25 +113,7 @@ data_iterator batches(const scratch* place = nullptr, std::map<std::uint64_t, in
   };
 }
 
-struct outcome {
-  std::vector<double> losses;
-  state_dict weights;
-};
-
-outcome train(training_engine& engine, std::uint64_t count) {
-  outcome made;
-  for (std::uint64_t step = 0; step < count; ++step) {
-    const auto done = engine.train_batch();
-    EXPECT_TRUE(done) << to_string(done.error());
-    if (!done) return made;
-    EXPECT_EQ(done->step + 1, engine.global_steps());
-    made.losses.push_back(done->loss);
-  }
-  auto weights = engine.module_state_dict();
-  EXPECT_TRUE(weights) << to_string(weights.error());
-  if (weights) made.weights = std::move(*weights);
-  return made;
-}
+using outcome = trained_outcome;
 
 const outcome& undisturbed() {
   static const outcome made = [] {

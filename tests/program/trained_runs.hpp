@@ -17,6 +17,8 @@ namespace troupe::testing {
 /// What a training has come to.
 struct trained_outcome {
   std::vector<double> losses;
+  /// Of the gradients.
+  std::vector<double> norms;
   state_dict weights;
 };
 
@@ -27,7 +29,9 @@ inline trained_outcome train(training_engine& engine, std::uint64_t count) {
     const auto done = engine.train_batch();
     EXPECT_TRUE(done) << to_string(done.error());
     if (!done) return made;
+    EXPECT_EQ(done->step + 1, engine.global_steps());
     made.losses.push_back(done->loss);
+    made.norms.push_back(done->gradient_norm);
   }
   auto weights = engine.module_state_dict();
   EXPECT_TRUE(weights) << to_string(weights.error());
@@ -45,6 +49,7 @@ inline void expect_equal(const state_dict& made, const state_dict& wanted) {
 
 inline void expect_equal(const trained_outcome& made, const trained_outcome& wanted) {
   EXPECT_EQ(made.losses, wanted.losses);
+  EXPECT_EQ(made.norms, wanted.norms);
   expect_equal(made.weights, wanted.weights);
 }
 

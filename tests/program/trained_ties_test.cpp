@@ -14,6 +14,7 @@
 #include <torch/script.h>
 #include <unistd.h>
 
+#include "tests/program/trained_runs.hpp"
 #include "tests/runtime/training/trained_models.hpp"
 #include "tests/support/paths.hpp"
 #include <troupe/pipeline_engine.hpp>
@@ -112,26 +113,7 @@ data_iterator batches(const setup& what, std::uint64_t first = 0) {
   };
 }
 
-struct outcome {
-  std::vector<double> losses;
-  std::vector<double> norms;
-  state_dict weights;
-};
-
-outcome train(training_engine& engine, std::uint64_t steps) {
-  outcome made;
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    const auto done = engine.train_batch();
-    EXPECT_TRUE(done) << to_string(done.error());
-    if (!done) return made;
-    made.losses.push_back(done->loss);
-    made.norms.push_back(done->gradient_norm);
-  }
-  auto weights = engine.module_state_dict();
-  EXPECT_TRUE(weights) << to_string(weights.error());
-  if (weights) made.weights = std::move(*weights);
-  return made;
-}
+using outcome = trained_outcome;
 
 outcome train_in_threads(const setup& what, std::uint64_t steps) {
   const auto engine = get(make_engine(what));
