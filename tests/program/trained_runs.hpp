@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
 #include <troupe/training_engine.hpp>
