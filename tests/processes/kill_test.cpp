@@ -56,7 +56,7 @@ const std::vector<kill_case> cases = {
     {false, 3, 1, 1, length, kills_each, "tcp"},  {false, 4, 1, 2, length, kills_each},
     {false, 1, 2, 2, 5000, kills_each},           {false, 2, 2, 1, 9000, kills_each},
     {false, 2, 2, 2, 5000, kills_each, "tcp"},    {false, 3, 2, 2, 5000, kills_each},
-    {false, 4, 2, 1, 9000, kills_each},           {true, 2, 1, 2, 200, kills_each},
+    {false, 4, 2, 1, 9000, kills_each},           {true, 2, 1, 1, 1000, kills_each},
 };
 
 TEST_P(killed_at_random, gives_the_bits_of_an_undisturbed_run) {
