@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,6 +87,10 @@ class data_set {
   /// run then reads exactly one micro-batch at a time, so that its samples alone decide; the same micro-batch has the
   /// same bits again.
   [[nodiscard]] virtual bool has_varying_sizes() const noexcept { return false; }
+  /// Where sizes vary: the number with which read() fills up shorter samples, for each input and label that it fills
+  /// up. Then samples from any places can be put into one micro-batch, as a shuffled training does, with the same
+  /// values as if they stood beside each other. Empty: such a training reads the samples in their order (E0104).
+  [[nodiscard]] virtual std::map<std::string, std::int64_t> padding() const { return {}; }
   /// The metric of that name, if these data alone can compute it, such as squad, which needs the texts of the
   /// questions; else null, and the metric is that of the table (make_metric). It keeps what the one of the table keeps,
   /// since stages in other processes do not have the data.

@@ -47,10 +47,12 @@ expected<void> check_places(const train_options& options) {
 }
 
 expected<void> check_order(const train_options& options, const data_set& data) {
-  if (options.order == data_order::sequential || !data.has_varying_sizes()) return {};
+  if (options.order == data_order::sequential || !data.has_varying_sizes() || !data.padding().empty()) {
+    return {};
+  }
   return fail(error_code::flags_contradict, "order",
               data.name() + " makes its samples as long as the longest beside them, and can be read in order alone",
-              "add --order sequential, or give all samples one length (--padding max-length of texts)");
+              "add --order sequential, or give all samples one length (--padding max-length of squad)");
 }
 
 epoch_reading reading_of(const train_options& options, std::uint64_t samples) {

@@ -24,6 +24,7 @@ class cast_set final : public data_set {
 
   [[nodiscard]] bool has_constant_memory() const noexcept override { return base_->has_constant_memory(); }
   [[nodiscard]] bool has_varying_sizes() const noexcept override { return base_->has_varying_sizes(); }
+  [[nodiscard]] std::map<std::string, std::int64_t> padding() const override { return base_->padding(); }
 
   [[nodiscard]] std::shared_ptr<const metric> own_metric(const std::string& name) const override {
     return base_->own_metric(name);

@@ -48,6 +48,11 @@ class choice_set final : public token_set<choice_parts> {
   [[nodiscard]] metric_advice advice() const override {
     return {{"multiple_choice"}, "choose the metric of these data: --metrics multiple_choice"};
   }
+  [[nodiscard]] std::map<std::string, std::int64_t> padding() const override {
+    auto of_all = token_set::padding();
+    of_all.emplace("labels", not_scored);
+    return of_all;
+  }
   [[nodiscard]] expected<sample_block> read(sample_range range) const override {
     sample_block block;
     block.inputs = TROUPE_TRY(inputs_of(range));

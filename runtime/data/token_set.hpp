@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +38,9 @@ class token_set : public data_set {
   [[nodiscard]] bool has_varying_sizes() const noexcept final {
     return !parts_.lengths.are_alike && !parts_.tokens.are_alike();
   }
+  [[nodiscard]] std::map<std::string, std::int64_t> padding() const override {
+    return {{"input_ids", padding_token()}, {"attention_mask", 0}, {"token_type_ids", 0}};
+  }
   [[nodiscard]] std::vector<std::string> files() const final {
     std::vector<std::string> all = parts_.folder.files;
     all.insert(all.begin(), parts_.path);
@@ -51,11 +56,12 @@ class token_set : public data_set {
     return parts_.lengths.are_alike ? *parts_.lengths.most : parts_.tokens.longest_of(range);
   }
   [[nodiscard]] expected<named_tensors> inputs_of(sample_range range) const {
-    const token_id padding = parts_.folder.reader->pad_id().value_or(0);
-    return parts_.tokens.inputs(range, length_of(range), parts_.folder.inputs, padding, parts_.name);
+    return parts_.tokens.inputs(range, length_of(range), parts_.folder.inputs, padding_token(), parts_.name);
   }
 
  private:
+  [[nodiscard]] token_id padding_token() const { return parts_.folder.reader->pad_id().value_or(0); }
+
   const Parts parts_;
 };
 
