@@ -32,6 +32,7 @@ struct request {
   std::string as = "plain";
   std::string export_to;
   std::string partition;
+  std::string protect = "memory";
   std::uint64_t micro_batches = 8;
   std::uint32_t stages = 2;
   std::uint32_t replicas = 1;
@@ -89,6 +90,7 @@ int serve_engine(const bench_model& model, const request& asked) {
   options.training.learning_rate = [](std::uint64_t) { return bench_learning_rate; };
   options.training.loss = training_loss_options{.kind = loss_kind::cross_entropy};
   options.training.seed = bench_seed;
+  options.training.protect = get(protection_of(asked.protect));
   options.pipeline.replicas = asked.replicas;
   options.pipeline.run.threads = static_cast<std::uint32_t>(asked.threads);
   options.pipeline.run.workers.enabled = asked.as == "workers";
@@ -150,6 +152,7 @@ int main(int argc, char** argv) try {
   app.add_option("--replicas", asked.replicas);
   app.add_option("--threads", asked.threads);
   app.add_option("--partition", asked.partition);
+  app.add_option("--protect", asked.protect);
   app.add_option("--export", asked.export_to);
   CLI11_PARSE(app, argc, argv);
   keep_freed_memory();

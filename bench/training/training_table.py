@@ -2,7 +2,7 @@
 Markdown.
 
 Usage: python training_table.py BIN/training_bench FOLDER [--model NAME]... [--micro-batches N]... [--rounds N] [--seconds S]
-       (torch 2.11, deepspeed 0.17.6; in the source tree, on a quiet machine)
+       (torch 2.11, deepspeed 0.19.8; in the source tree, on a quiet machine)
 
 FOLDER gets the exported weights and batches, and what DeepSpeed compiles. All begin with the same weights and batches, and the
 losses of the first three steps are compared first: one that differs from the loop in C++ by more than 1e-5 is left out. In every
@@ -85,6 +85,7 @@ def commands_of(model, count):
         "torch Schedule1F1B": [peer("schedule1f1b", 1, rank, ports[1]) for rank in (0, 1)],
         "Troupe, threads": [own + ["threads"]],
         "Troupe, workers": [own + ["workers"]],
+        "Troupe, workers with a shadow": [own + ["workers", "--protect", "shadow"]],
         "both stages": [own + ["both"]],
     }
 
