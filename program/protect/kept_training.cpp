@@ -7,7 +7,7 @@
 namespace troupe {
 
 void kept_training::begin(state_ptr with) {
-  put(std::move(with));
+  put(std::move(with), since_.size());
   is_whole_ = true;
 }
 
@@ -26,10 +26,11 @@ bool kept_training::is_due() const noexcept {
   return since_.size() >= every || bytes_ > limits::protected_batch_bytes_max;
 }
 
-void kept_training::put(state_ptr copy) {
+void kept_training::put(state_ptr copy, std::size_t steps) {
   state_ = std::move(copy);
-  since_.clear();
-  bytes_ = 0;
+  const auto behind = since_.begin() + static_cast<std::ptrdiff_t>(steps);
+  for (auto each = since_.begin(); each != behind; ++each) bytes_ -= (*each)->bytes();
+  since_.erase(since_.begin(), behind);
 }
 
 }  // namespace troupe

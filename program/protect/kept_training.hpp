@@ -25,8 +25,8 @@ class kept_training {
   void add(std::shared_ptr<kept_batches> step);
   /// It is time for a copy.
   [[nodiscard]] bool is_due() const noexcept;
-  /// A copy behind all steps that were added.
-  void put(state_ptr copy);
+  /// A copy behind the first `steps` of since().
+  void put(state_ptr copy, std::size_t steps);
 
   /// The newest copy; null: fresh weights.
   [[nodiscard]] const state_ptr& state() const noexcept { return state_; }

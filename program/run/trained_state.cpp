@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -10,6 +9,7 @@
 
 #include "messages/limits.hpp"
 #include "messages/try.hpp"
+#include "program/run/state_copy.hpp"
 #include "program/run/trained_parts.hpp"
 #include "runtime/os/shared_memory.hpp"
 #include "runtime/training/autograd_body.hpp"
@@ -36,8 +36,8 @@ struct stage_layers {
   }
 };
 
-void append(state_dict& all, const state_dict& views) {
-  for (const named_tensor& each : views) all.push_back({each.name, each.tensor.clone()});
+void append(state_dict& all, const state_dict& views, const state_copy& from) {
+  for (const named_tensor& each : views) all.push_back({each.name, from.kept(each.tensor)});
 }
 
 /// All entries of the model's table, in its order. Names of one weight share its tensor.
@@ -53,56 +53,6 @@ state_dict by_table(const graph_weights& table, const state_dict& of_stages) {
   return all;
 }
 
-/// What the memory of one stage replica has, in a copy of which only those parts are filled that are asked for.
-class state_copy {
- public:
-  using fetch_function = std::function<expected<void>(std::uint64_t offset, std::span<std::byte> into)>;
-
-  /// `fetch` reads in the memory.
-  static expected<state_copy> make(const parameter_layout& layout, fetch_function fetch) {
-    auto room = TROUPE_TRY(shared_memory::create("troupe-state-copy", layout.bytes()));
-    auto written = TROUPE_TRY(room.map(0, layout.bytes()));
-    auto seen = TROUPE_TRY(room.map(0, layout.bytes()));
-    return state_copy(layout, std::move(fetch), std::move(written), std::move(seen));
-  }
-
-  /// Reads the page that says what there is.
-  [[nodiscard]] expected<void> look() {
-    TROUPE_TRY(fetch_(0, written_.bytes().first(parameter_layout::page)));
-    if (values_ || !trained_parameters::holds_state(written_.bytes())) return {};
-    values_ = TROUPE_TRY(trained_parameters::adopt(layout_, seen_.bytes()));
-    return {};
-  }
-  /// Null before the stage has made its weights.
-  [[nodiscard]] trained_parameters* values() const { return values_.get(); }
-  [[nodiscard]] bool has_decided(const std::optional<step_decision>& last) const {
-    return values_ && (!last || (values_->decided_call() && *values_->decided_call() >= last->call));
-  }
-  /// Its gradient is there, and what the decision needs besides.
-  [[nodiscard]] bool can_decide(const step_decision& last) const {
-    return values_ && values_->finished_call() == last.call;
-  }
-  [[nodiscard]] expected<void> read_current() {
-    return fetch_(layout_.half_begin(values_->version()),
-                  written_.bytes().subspan(layout_.half_begin(values_->version()), layout_.half_bytes()));
-  }
-  [[nodiscard]] expected<void> read_all() {
-    constexpr std::uint64_t head = parameter_layout::page;
-    return fetch_(head, written_.bytes().subspan(head, layout_.bytes() - head));
-  }
-
- private:
-  state_copy(const parameter_layout& layout, fetch_function fetch, memory_mapping written, memory_mapping seen)
-      : layout_(layout), fetch_(std::move(fetch)), written_(std::move(written)), seen_(std::move(seen)) {}
-
-  parameter_layout layout_;
-  fetch_function fetch_;
-  /// The same pages twice, as trained_parameters makes its own read-only.
-  memory_mapping written_;
-  memory_mapping seen_;
-  std::unique_ptr<trained_parameters> values_;
-};
-
 tl::unexpected<error> lost_memory(const std::string& stage, std::string cause) {
   return fail(error_code::training_state_lost, stage, std::move(cause),
               "set training_options::protect, or load the last checkpoint into a new engine");
@@ -115,13 +65,13 @@ class stage_state_reader::stage {
   stage(const checked_run& run, const started_run& stages, stage_index index, stage_layers layers)
       : run_(run), stages_(stages), index_(index), layers_(std::move(layers)) {}
 
-  expected<void> read(const std::optional<step_decision>& last, training_snapshot& into) const {
+  expected<void> read(const std::optional<step_decision>& last, const std::stop_token& given_up,
+                      training_snapshot& into) const {
     auto copy = TROUPE_TRY(copy_of(0));
-    TROUPE_TRY(wait(copy, run_.options.workers.start_deadline, "it has not made its weights",
-                    [&] { return copy.values() != nullptr; }));
-    TROUPE_TRY(wait(copy, limits::control_request_timeout, "it has not carried out the decision of the last step",
-                    [&] { return copy.has_decided(last); }));
+    TROUPE_TRY(wait_for(copy, last, given_up));
     TROUPE_TRY(copy.read_current());
+    TROUPE_TRY(copy.look());
+    if (!copy.has_decided(last)) return lost_memory(name(), "its weights were destroyed while they were read");
     append_all(copy, into);
     return {};
   }
@@ -160,24 +110,27 @@ class stage_state_reader::stage {
         });
   }
 
-  /// Another process, or thread, makes it true.
-  template <class Condition>
-  expected<void> wait(state_copy& copy, std::chrono::nanoseconds patience, const char* what_it_has_not_done,
-                      const Condition& is_true) const {
-    const auto until = std::chrono::steady_clock::now() + patience;
+  /// Another process, or thread, carries it out. Where something was decided, there were weights.
+  expected<void> wait_for(state_copy& copy, const std::optional<step_decision>& last,
+                          const std::stop_token& given_up) const {
+    const auto until = std::chrono::steady_clock::now() +
+                       (last ? limits::control_request_timeout : run_.options.workers.start_deadline);
     for (;;) {
       TROUPE_TRY(copy.look());
-      if (is_true()) return {};
-      if (std::chrono::steady_clock::now() > until) {
-        return fail(error_code::stage_unresponsive, name(), what_it_has_not_done, "look for the stage that is stuck");
+      if (copy.has_decided(last)) return {};
+      if (last && !copy.values()) return lost_memory(name(), "its weights were destroyed");
+      if (given_up.stop_requested() || std::chrono::steady_clock::now() > until) {
+        return fail(error_code::stage_unresponsive, name(),
+                    last ? "it has not carried out the decision of the last step" : "it has not made its weights",
+                    "look for the stage that is stuck");
       }
       std::this_thread::sleep_for(look_pause);
     }
   }
 
   void append_all(const state_copy& copy, training_snapshot& into) const {
-    append(into.weights, weights_of(*layers_.part, *copy.values()));
-    append(into.moments, moments_of(*layers_.part, *copy.values()));
+    append(into.weights, weights_of(*layers_.part, *copy.values()), copy);
+    append(into.moments, moments_of(*layers_.part, *copy.values()), copy);
     into.step = copy.values()->step();
   }
 
@@ -207,8 +160,9 @@ expected<training_snapshot> stage_state_reader::read_all(const Read& read) {
   return all;
 }
 
-expected<training_snapshot> stage_state_reader::read(const std::optional<step_decision>& last) {
-  return read_all([&](const stage& each, training_snapshot& into) { return each.read(last, into); });
+expected<training_snapshot> stage_state_reader::read(const std::optional<step_decision>& last,
+                                                     const std::stop_token& given_up) {
+  return read_all([&](const stage& each, training_snapshot& into) { return each.read(last, given_up, into); });
 }
 
 expected<training_snapshot> stage_state_reader::read_left(const std::optional<step_decision>& last) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "messages/training.hpp"
 #include "program/run/started_run.hpp"
@@ -44,9 +45,11 @@ class stage_state_reader {
   stage_state_reader(const checked_run& run, const started_run& stages);
   ~stage_state_reader();
 
-  /// The state after the decision `last`; nothing: as at the start. A copy is returned. No call is open. E0609 where a
-  /// stage does not carry the decision out in time; E0620 where the memory of a stage is lost.
-  [[nodiscard]] expected<training_snapshot> read(const std::optional<step_decision>& last);
+  /// The state after the decision `last`; nothing: as at the start. A copy is returned. The next step may be computed
+  /// and decided meanwhile, but not the one after it. E0609 where a stage does not carry the decision out in time, or
+  /// not before it is given up; E0620 where the memory of a stage is lost.
+  [[nodiscard]] expected<training_snapshot> read(const std::optional<step_decision>& last,
+                                                 const std::stop_token& given_up = {});
   /// The same where stages have ended, from whichever replica of each stage is left: a decision that it has not carried
   /// out is carried out in the copy. E0620 where none is left.
   [[nodiscard]] expected<training_snapshot> read_left(const std::optional<step_decision>& last);
