@@ -1,9 +1,12 @@
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <utility>
 
+#include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/train/trainer_state.hpp"
+#include "runtime/report/single_value.hpp"
 #include "runtime/watch/monitored_value.hpp"
 #include <troupe/limits.hpp>
 
@@ -82,6 +85,12 @@ expected<void> check_counts(const train_options& options) {
   if (options.run.data_workers == 0 || options.run.data_workers > limits::data_workers_max) {
     return fail(error_code::value_out_of_range, "data_workers",
                 "expected 1 to " + std::to_string(limits::data_workers_max), "set it to 1");
+  }
+  constexpr std::chrono::duration<double> longest{limits::deadline_seconds_max};
+  if (options.run.deadline &&
+      !(*options.run.deadline > std::chrono::nanoseconds{0} && *options.run.deadline <= longest)) {
+    return fail(error_code::value_out_of_range, "deadline", "expected more than 0 and at most 366 days",
+                "leave it out, or give a time in between");
   }
   if (options.run.limit && *options.run.limit == 0) {
     return fail(error_code::value_out_of_range, "limit", "it is 0", "ask for at least 1");
@@ -162,8 +171,10 @@ bool is_better(const std::string& metric, double value, double than) {
 const train_evaluation* best_of(const std::vector<train_evaluation>& evaluations) {
   const train_evaluation* best = nullptr;
   for (const train_evaluation& each : evaluations) {
-    if (each.metrics.empty()) continue;
+    const auto& newest = evaluations.back().metrics;
+    if (each.metrics.empty() || newest.empty()) continue;
     const metric_value& first = each.metrics.front();
+    if (first.name != newest.front().name || !has_single_value(first)) continue;
     if (best == nullptr || is_better(first.name, first.value(), best->metrics.front().value())) best = &each;
   }
   return best;

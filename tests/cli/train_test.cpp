@@ -3,6 +3,8 @@
 // itself. Method: the built program on data/mnist; losses that PyTorch gave for the same training
 // (recorded/train/record_losses.py); SHA-256 of the weights.
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +43,7 @@ words recorded(const words& more) {
   return all;
 }
 
-/// Some steps with dropped ends, in another order each epoch.
+/// Three steps of an epoch, the last one with fewer samples, in another order each epoch.
 words shuffled(const words& more) {
   words all = lenet({"--limit", "90", "--micro-batch", "8", "--num-micro-batches", "4", "--optimizer", "adamw", "--lr",
                      "0.0005", "--weight-decay", "0.01", "--clip-norm", "2"});
@@ -162,7 +164,6 @@ TEST(train, goes_on_from_a_checkpoint_with_the_same_bits) {
   EXPECT_EQ(evaluated.status, 0) << evaluated.err;
 }
 
-/// The position in the data is a sample, and not a number of steps.
 /// The first picture is a 7, and so are others.
 TEST(train, goes_on_behind_steps_without_a_sample_that_counts) {
   const scratch folder;
@@ -187,6 +188,7 @@ TEST(train, goes_on_behind_steps_without_a_sample_that_counts) {
   EXPECT_EQ(resumed["weights_sha256"], whole["weights_sha256"]);
 }
 
+/// The position in the data is a sample, and not a number of steps.
 TEST(train, goes_on_at_the_same_sample_with_other_micro_batches) {
   const scratch directory;
   const std::string folder = (directory.path() / "saved").string();
@@ -195,6 +197,29 @@ TEST(train, goes_on_at_the_same_sample_with_other_micro_batches) {
                                    "--lr", "0.0005", "--save", folder, "--resume"}));
   EXPECT_EQ(rest["samples"], 26);
   EXPECT_EQ(rest["steps"], 4);
+}
+
+TEST(train, goes_on_from_the_checkpoint_where_a_damaged_journal_was_removed) {
+  const scratch directory;
+  const std::string folder = (directory.path() / "saved").string();
+  const json whole = trained(shuffled({"--steps", "5"}));
+  trained(shuffled({"--steps", "3", "--save", folder}));
+  const fs::path journal = fs::path(folder) / "journal";
+  {
+    std::fstream file(journal, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(fs::file_size(journal)) - 150);
+    file.put('\x7f');
+  }
+  const words again = shuffled({"--steps", "5", "--save", folder, "--resume"});
+  const auto refused = run_troupe({.arguments = again});
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("error E0802"));
+  EXPECT_THAT(refused.err, HasSubstr("fix: remove " + journal.string() + ": "));
+  fs::remove(journal);
+  const json rest = trained(again);
+  EXPECT_EQ(rest["steps_before"], 3);
+  EXPECT_EQ(rest["losses"], whole["losses"]);
+  EXPECT_EQ(rest["weights_sha256"], whole["weights_sha256"]);
 }
 
 TEST(train, ends_early_when_evaluations_are_no_better) {
@@ -206,6 +231,21 @@ TEST(train, ends_early_when_evaluations_are_no_better) {
   EXPECT_EQ(result["best_step"], 2);
   EXPECT_EQ(result["evaluations"].size(), 3U);
   EXPECT_EQ(result["evaluations"][0]["metrics"]["accuracy"]["correct"], 9904);
+}
+
+TEST(train, has_no_best_step_where_the_first_metric_is_no_number) {
+  words all = lenet({"--limit", "60", "--micro-batch", "20", "--steps", "2", "--eval-data", "mnist:" + data("mnist"),
+                     "--eval-every", "1", "--metrics", "confusion_matrix,accuracy"});
+  const json result = trained(all);
+  EXPECT_EQ(result["steps"], 2);
+  EXPECT_TRUE(result["best_step"].is_null());
+  ASSERT_EQ(result["evaluations"].size(), 2U);
+  EXPECT_EQ(result["evaluations"][1]["metrics"]["confusion_matrix"]["label_0"].size(), 10U);
+  std::erase(all, "--json");
+  const auto shown = run_troupe({.arguments = all});
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("step  samples  accuracy\n"));
+  EXPECT_THAT(shown.err, HasSubstr("step 1: accuracy 0.99"));
 }
 
 TEST(train, interrupted_saves_the_step_under_way_and_goes_on) {
@@ -257,6 +297,9 @@ TEST(train, refuses_what_contradicts_itself) {
       {{"--steps", "2", "--schedule", "cosine"}, "E0103", "cosine:total=1000"},
       {{"--steps", "2", "--order", "random"}, "E0102", "shuffled"},
       {{"--steps", "2", "--patience", "2"}, "E0104", "--eval-data"},
+      {{"--steps", "2", "--patience", "2", "--eval-data", "mnist:" + data("mnist"), "--metrics", "confusion_matrix"},
+       "E0104",
+       "--metrics"},
       {{"--steps", "2", "--eval-every", "2"}, "E0104", "--eval-data"},
       {{"--steps", "2", "--resume"}, "E0104", "--save DIR"},
       {{"--steps", "2", "--replicas", "3"}, "E0", "power of two"},
