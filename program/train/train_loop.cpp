@@ -205,10 +205,15 @@ void trainer::impl::conclude(train_result& result) {
     });
     add_error(saved, result.errors);
   }
-  const auto finished = engine->finish();
-  stuck = !finished;
-  if (!finished) result.errors.push_back(finished.error());
+  if (const auto ended = end(); !ended) result.errors.push_back(ended.error());
   result.faults = training().faults();
+}
+
+expected<void> trainer::impl::end() {
+  const auto finished = engine->finish();
+  const bool have_hooks_ended = training().engine->impl_->caller->finish(limits::hooks_finish_time);
+  stuck = !finished || !have_hooks_ended;
+  return finished.map([](const auto&) {});
 }
 
 expected<train_result> trainer::impl::run() {
@@ -217,7 +222,10 @@ expected<train_result> trainer::impl::run() {
   const auto begin = clock::now();
   const auto trained = train().map_error([this](error cause) { return with_fix_of_trainer(std::move(cause), config); });
   const bool is_asked = trained || stop_request();
-  if (!is_asked && samples == 0) return tl::make_unexpected(trained.error());
+  if (!is_asked && samples == 0) {
+    static_cast<void>(end());
+    return tl::make_unexpected(trained.error());
+  }
   train_result result;
   if (!trained) result.errors.push_back(trained.error());
   const bool saves = !config.save.empty() && stop_asked.load() != static_cast<int>(stop_kind::now);

@@ -79,6 +79,8 @@ struct trainer::impl {
   [[nodiscard]] std::uint64_t steps_total() const;
   /// What a run leaves behind: weights, and the engine stopped.
   void conclude(train_result& result);
+  /// However a run ends: stops the stages, and waits for what hooks still have to get. None is called later.
+  [[nodiscard]] expected<void> end();
 };
 
 /// The checks of options alone, without files: E0103, E0104, E0105.

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders of saves that are under way.
+/// What saves that are under way have not finished. It goes with the next save, as only one at a time has the lock.
 constexpr const char* temporary_prefix = ".troupe-saving-";
 
 tl::unexpected<error> unwritable(const fs::path& path, const std::string& cause,
@@ -144,7 +144,7 @@ class saving {
 
   expected<void> name_latest() const {
     const fs::path latest = dir_ / latest_name;
-    file_replacement file(latest);
+    file_replacement file(latest, temporary_prefix);
     int problem = file.open();
     if (problem == 0) problem = file.write(tag_);
     pause();

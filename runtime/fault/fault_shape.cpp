@@ -85,6 +85,13 @@ expected<void> check_place(const fault& one, const fault_shape& shape) {
   return misfit("the driver lives there", "kill:driver, faults of worker=, or of each other node");
 }
 
+/// A training keeps its journal beside its checkpoints.
+expected<void> check_journal(const fault_shape& shape) {
+  if (shape.has_journal) return {};
+  return misfit("the run has no journal",
+                shape.trains ? "add --save DIR (training_engine_options::journal)" : "add --journal FILE");
+}
+
 expected<void> check_moment(const fault& one, const fault_shape& shape) {
   if (!shape.trains && (is_moment_of_step(one.when.kind) || one.when.step)) {
     return misfit("the run has no steps, as it trains nothing", "give it a moment of an evaluation, such as at=mb17");
@@ -117,7 +124,7 @@ expected<void> check_fault(const fault& one, const fault_shape& shape) {
     case kind::node:
       return check_place(one, shape);
     case kind::journal:
-      return shape.has_journal ? expected<void>{} : misfit("the run has no journal", "add --journal FILE");
+      return check_journal(shape);
     default:
       return {};
   }

@@ -164,7 +164,8 @@ std::optional<fault_objection> object_to_trigger(const fault_row& row, const fau
   if (when.step && !may_name_step(one)) {
     return fault_objection{fault_part::trigger,
                            fmt::format("{} of {} at this moment is in no step", row.name, target_phrase(one.who.kind)),
-                           "leave step= out, or give a moment of a step: at=mb17, at=backward17, at=vote, at=decision"};
+                           "leave step= out, or give a stage a moment of a step: at=mb17, at=backward17, at=vote, "
+                           "at=decision, at=apply, at=recovery"};
   }
   if (when.kind == w::message && when.number == 0) {
     return fault_objection{fault_part::trigger, "messages are counted from 1", {}};

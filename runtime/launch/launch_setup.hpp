@@ -24,7 +24,7 @@ struct launch_setup {
   std::uint16_t port = 0;
   /// From the launch until all agents have joined.
   std::chrono::milliseconds join_timeout{};
-  /// Empty: the driver's own --worker-timeout.
+  /// That of the launch. Empty: limits::worker_silence_timeout.
   std::optional<std::chrono::milliseconds> worker_timeout;
   /// From launch_stop until the driver is killed.
   std::chrono::milliseconds grace{};

@@ -27,9 +27,8 @@ int sync_directory(const fs::path& directory) {
   return ::fsync(opened.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-std::string random_name(std::random_device& numbers) {
+std::string random_name(std::string name, std::random_device& numbers) {
   constexpr std::size_t digits = 16;
-  std::string name = ".troupe-";
   for (std::size_t i = 0; i < digits; ++i) name += "0123456789abcdef"[numbers() % 16];
   return name;
 }
@@ -46,7 +45,7 @@ file_replacement::~file_replacement() {
 int file_replacement::open() {
   std::random_device numbers;
   for (int tries = 0; tries < limits::temporary_names_max; ++tries) {
-    const std::string name = (directory_of(path_) / random_name(numbers)).string();
+    const std::string name = (directory_of(path_) / random_name(prefix_, numbers)).string();
     fd_.reset(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (fd_) temporary_ = name;
     if (fd_ || errno != EEXIST) break;

@@ -227,6 +227,7 @@ std::string fault_table(const std::vector<fault_report>& faults, std::size_t wid
   for (const fault_report& one : faults) {
     table.add({one.fault, fmt::format("{}", one.times), known(one.after), known(one.recovery_time),
                fmt::format("{}", one.replayed)});
+    if (one.note) table.add({"└ " + *one.note, "", "", "", ""});
   }
   return table.text(width);
 }

@@ -20,14 +20,15 @@ namespace fs = std::filesystem;
 /// A disk that is full takes an empty file.
 constexpr std::size_t proof_bytes = 4096;
 
+/// The file has no name while it is written, so that a process which is killed meanwhile leaves nothing.
 int write_proof(const fs::path& directory) {
   std::string path = (directory / ".troupe-XXXXXX").string();
   const int file = ::mkstemp(path.data());
   if (file < 0) return errno;
+  ::unlink(path.c_str());
   int reason = write_all(file, std::string(proof_bytes, '\0'));
   if (reason == 0 && ::fsync(file) != 0) reason = errno;
   if (::close(file) != 0 && reason == 0) reason = errno;
-  ::unlink(path.c_str());
   return reason;
 }
 

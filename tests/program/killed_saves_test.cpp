@@ -82,7 +82,7 @@ TEST_F(killed_saves, of_a_tag_that_exists_leave_the_old_one_or_the_new_one) {
     }
   }
   for (const auto& each : fs::directory_iterator(dir_)) {
-    EXPECT_THAT(each.path().filename().string(), ::testing::Not(HasSubstr("saving"))) << "of a killed save";
+    EXPECT_THAT(each.path().filename().string(), ::testing::Not(HasSubstr(".troupe"))) << "of a killed save";
   }
 }
 

@@ -2,9 +2,11 @@
 // checkpoint where it stood, tells what it does, and stops when it is told. Method: layers of C++ code whose loss says
 // which samples a step had; a training_engine on batches of the same samples; data sets that fail or count.
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -269,6 +271,32 @@ TEST(trainer, an_error_of_the_data_keeps_its_code_and_the_steps_before) {
   EXPECT_EQ(result.steps, 2U);
   ASSERT_FALSE(result.errors.empty());
   EXPECT_EQ(result.errors[0].code, error_code::data_bad_format) << to_string(result.errors[0]);
+}
+
+/// What a hook refers to may go with the run, as the log of the command does. The hook is still busy with the fault
+/// when the step has failed.
+TEST(trainer, calls_no_hook_behind_a_run_whose_first_step_fails) {
+  train_options options = options_of(1);
+  options.run.log.level = log_level::info;
+  options.run.faults.add("throw:stage=0,at=backward0");
+  std::atomic<bool> has_ended = false;
+  std::atomic<int> lines = 0;
+  std::atomic<int> lines_behind = 0;
+  const train_hooks hooks{.on_progress = {}, .on_log = [&](const log_record&) {
+                            ++lines;
+                            const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{300};
+                            while (!has_ended && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+                            if (has_ended) ++lines_behind;
+                          }};
+  auto made = trainer::create(options, hooks, objects_of(std::make_shared<numbered_samples>(8)));
+  ASSERT_TRUE(made) << to_string(made.error());
+  const auto result = (*made)->run();
+  has_ended = true;
+  made->reset();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, error_code::forward_failed);
+  EXPECT_GE(lines, 1);
+  EXPECT_EQ(lines_behind, 0);
 }
 
 TEST(trainer, refuses_options_that_contradict_each_other) {

@@ -110,6 +110,15 @@ TEST(fault_shape, faults_of_processes_need_processes) {
   EXPECT_THAT(misfit_of("disk_full:journal,at=mb3", one_process()), HasSubstr("no journal"));
 }
 
+/// `troupe train` has no flag --journal.
+TEST(fault_shape, a_training_without_a_journal_is_told_its_own_flag) {
+  fault_shape training = one_process();
+  const fault_plan plan = fault_plan{}.add("disk_full:journal,at=mb3");
+  EXPECT_THAT(check_fits(plan, training).error().fix, HasSubstr("--journal"));
+  training.trains = true;
+  EXPECT_THAT(check_fits(plan, training).error().fix, HasSubstr("--save"));
+}
+
 fault_shape over_nodes(bool may_be_lost) {
   fault_shape made = processes();
   made.places = {{.name = "w0", .has_driver = true, .may_be_lost = true}, {.name = "w1", .may_be_lost = may_be_lost}};

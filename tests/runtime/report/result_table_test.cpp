@@ -195,6 +195,16 @@ TEST(result_table, has_a_row_for_each_fault) {
   EXPECT_THAT(table, HasSubstr("kill:driver,at=1s       0        -             -         0\n"));
 }
 
+TEST(result_table, says_why_a_fault_was_not_injected) {
+  run_result result;
+  result.faults = {{.fault = "kill:driver,at=1s", .note = "not injected: its moment did not come"},
+                   {.fault = "kill:loader,at=mb3", .times = 1, .after = 500ms, .recovery_time = 250ms}};
+  EXPECT_THAT(result_table(result, 100),
+              HasSubstr("kill:driver,at=1s                            0        -             -         0\n"
+                        "└ not injected: its moment did not come\n"
+                        "kill:loader,at=mb3                           1  0.500 s       0.250 s         0\n"));
+}
+
 TEST(result_table, cuts_lines_at_the_width) {
   run_result result = result_of_two_stages();
   result.stages.front().layers = {std::string(300, 'x')};

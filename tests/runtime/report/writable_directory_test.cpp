@@ -2,6 +2,7 @@
 // nothing. Method: real directories; a child process gives up root's rights, as these ignore permissions.
 #include "runtime/report/writable_directory.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -9,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,6 +70,23 @@ TEST_F(writable_directory, holds_no_directory_in_the_place_of_a_file) {
 TEST_F(writable_directory, is_none_where_the_file_system_makes_no_files) {
   EXPECT_FALSE(check_writable_directory("/proc"));
   EXPECT_FALSE(check_writable_directory("/proc/self/new"));
+}
+
+/// The limit of a file's size ends the process in the middle of the proof.
+TEST_F(writable_directory, has_nothing_of_a_proof_that_was_killed) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit few_bytes{100, 100};
+    ::setrlimit(RLIMIT_FSIZE, &few_bytes);
+    ::signal(SIGXFSZ, SIG_DFL);
+    const auto proved = check_writable_directory(root_);
+    ::_exit(proved ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(WTERMSIG(status), SIGXFSZ);
+  EXPECT_EQ(entries(), 0U);
 }
 
 /// Of `check` in a child process of a user without rights.
