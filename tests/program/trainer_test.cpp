@@ -5,8 +5,8 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <set>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -311,19 +311,19 @@ TEST(trainer, calls_no_hook_behind_a_run_whose_first_step_fails) {
   train_options options = options_of(1);
   options.run.log.level = log_level::info;
   options.run.faults.add("throw:stage=0,at=backward0");
-  std::atomic<bool> has_ended = false;
+  std::promise<void> ended;
+  const std::shared_future<void> end = ended.get_future().share();
   std::atomic<int> lines = 0;
   std::atomic<int> lines_behind = 0;
   const train_hooks hooks{.on_progress = {}, .on_log = [&](const log_record&) {
                             ++lines;
-                            const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{300};
-                            while (!has_ended && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-                            if (has_ended) ++lines_behind;
+                            if (end.wait_for(std::chrono::milliseconds{200}) == std::future_status::ready)
+                              ++lines_behind;
                           }};
   auto made = trainer::create(options, hooks, objects_of(std::make_shared<numbered_samples>(8)));
   ASSERT_TRUE(made) << to_string(made.error());
   const auto result = (*made)->run();
-  has_ended = true;
+  ended.set_value();
   made->reset();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, error_code::forward_failed);
