@@ -13,7 +13,7 @@ namespace troupe {
 /// every cut and number of replicas, and when a pass is computed again; other keys give others.
 struct random_key {
   std::uint64_t seed = 0;
-  /// The layer by its position in the model, or a parameter by its name (number_of_name).
+  /// The layer by its position in the model, or another use by its name (number_of_name).
   std::uint64_t layer = 0;
   std::uint64_t step = 0;
   /// The sample by its index in the data set, or the micro-batch by its leaf.
@@ -50,10 +50,5 @@ class keyed_numbers {
   std::array<std::uint32_t, 4> counter_ = {};
   std::array<std::uint32_t, 2> key_ = {};
 };
-
-/// From 0 to below 1, in steps of 2^-24: all of them are exact in float32.
-constexpr float share_of(std::uint32_t bits) noexcept {
-  return static_cast<float>(bits >> 8U) * 0x1.0p-24F;
-}
 
 }  // namespace troupe

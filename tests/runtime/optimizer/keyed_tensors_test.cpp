@@ -1,7 +1,5 @@
 #include "runtime/optimizer/keyed_tensors.hpp"
 
-#include <cmath>
-
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
@@ -24,19 +22,6 @@ TEST(dropout_mask, a_row_belongs_to_its_sample) {
   EXPECT_TRUE(at::equal(whole, dropout_mask({6, 5, 700}, 0.3, 1, 2, 3, samples)));
   at::set_num_threads(threads);
   EXPECT_EQ(dropout_mask({0, 4}, 0.3, 1, 2, 3, {}).numel(), 0);
-}
-
-TEST(initial_values, are_spread_as_in_torch) {
-  const at::Tensor weight = kaiming_uniform({300, 20, 5, 2}, std::sqrt(5.0), 1, "0.weight");
-  const double bound = 1 / std::sqrt(200.0);
-  EXPECT_LE(weight.abs().max().item<double>(), bound);
-  EXPECT_GT(weight.abs().max().item<double>(), 0.999 * bound);
-  EXPECT_NEAR(weight.std().item<double>(), bound / std::sqrt(3.0), 0.01 * bound);
-  EXPECT_FALSE(at::equal(weight, kaiming_uniform({300, 20, 5, 2}, std::sqrt(5.0), 1, "1.weight")));
-  EXPECT_FALSE(at::equal(weight, kaiming_uniform({300, 20, 5, 2}, std::sqrt(5.0), 2, "0.weight")));
-  const at::Tensor values = normal_values({300, 200}, 0, 0.02, 1, "wte");
-  EXPECT_NEAR(values.std().item<double>(), 0.02, 0.0005);
-  EXPECT_NEAR(values.mean().item<double>(), 0, 0.0005);
 }
 
 }  // namespace
