@@ -1,5 +1,5 @@
 // Goal: a training engine gives the losses and weights of a plain loop over LibTorch, and the same bits for every
-// number of stages and replicas. Method: a small network with dropout is trained on random samples.
+// number of stages and replicas. Method: a small network is trained on random samples.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -11,9 +11,10 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
+#include "tests/program/trained_runs.hpp"
 #include <troupe/training_engine.hpp>
 
-namespace troupe {
+namespace troupe::testing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -52,32 +53,17 @@ data_iterator batches(std::uint64_t count) {
   };
 }
 
-struct run_outcome {
-  std::vector<double> losses;
-  state_dict weights;
-};
-
-run_outcome train(std::uint32_t stages, std::uint64_t micro_batches, std::uint64_t steps, std::uint32_t replicas = 1) {
-  run_outcome made;
+trained_outcome trained_in(std::uint32_t stages, std::uint64_t micro_batches, std::uint64_t steps,
+                           std::uint32_t replicas = 1) {
   auto engine = training_engine::create(network(stages), options(micro_batches, replicas));
   EXPECT_TRUE(engine) << to_string(engine.error());
-  if (!engine) return made;
+  if (!engine) return {};
   (*engine)->set_dataiterator(batches(steps * micro_batches));
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    const auto output = (*engine)->train_batch();
-    EXPECT_TRUE(output) << to_string(output.error());
-    if (!output) return made;
-    EXPECT_EQ(output->step, step);
-    made.losses.push_back(output->loss);
-  }
-  auto weights = (*engine)->module_state_dict();
-  EXPECT_TRUE(weights) << to_string(weights.error());
-  if (weights) made.weights = std::move(*weights);
-  return made;
+  return train(**engine, steps);
 }
 
 /// The same layers, trained by LibTorch's own optimizer with the mean over the whole step.
-run_outcome plain(std::uint64_t micro_batches, std::uint64_t steps) {
+trained_outcome plain(std::uint64_t micro_batches, std::uint64_t steps) {
   std::vector<torch::nn::Linear> linears;
   std::uint64_t seed = 7;
   for (const auto& [in, out] : {std::pair{6, 12}, std::pair{12, 12}, std::pair{12, 4}}) {
@@ -92,7 +78,7 @@ run_outcome plain(std::uint64_t micro_batches, std::uint64_t steps) {
   }
   torch::optim::SGD optimizer(parameters, torch::optim::SGDOptions(0.1).momentum(0.9));
   const data_iterator data = batches(steps * micro_batches);
-  run_outcome made;
+  trained_outcome made;
   for (std::uint64_t step = 0; step < steps; ++step) {
     static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(step < 2 ? 0.1 : 0.05);
     optimizer.zero_grad();
@@ -119,8 +105,8 @@ run_outcome plain(std::uint64_t micro_batches, std::uint64_t steps) {
 }
 
 TEST(trained_pipeline, is_trained_as_by_a_plain_loop) {
-  const run_outcome expected = plain(4, 10);
-  const run_outcome trained = train(2, 4, 10);
+  const trained_outcome expected = plain(4, 10);
+  const trained_outcome trained = trained_in(2, 4, 10);
   ASSERT_EQ(trained.losses.size(), expected.losses.size());
   for (std::size_t step = 0; step < expected.losses.size(); ++step) {
     EXPECT_NEAR(trained.losses[step], expected.losses[step], 1e-6 * expected.losses[step]) << "step " << step;
@@ -133,20 +119,11 @@ TEST(trained_pipeline, is_trained_as_by_a_plain_loop) {
   }
 }
 
-void expect_equal(const run_outcome& made, const run_outcome& expected) {
-  EXPECT_EQ(made.losses, expected.losses);
-  ASSERT_EQ(made.weights.size(), expected.weights.size());
-  for (std::size_t i = 0; i < expected.weights.size(); ++i) {
-    EXPECT_EQ(made.weights[i].name, expected.weights[i].name);
-    EXPECT_TRUE(at::equal(made.weights[i].tensor, expected.weights[i].tensor)) << expected.weights[i].name;
-  }
-}
-
 TEST(trained_pipeline, has_the_same_bits_for_all_stages_and_replicas) {
   for (const std::uint64_t micro_batches : {1, 4, 6}) {
-    const run_outcome one = train(1, micro_batches, 5);
-    for (const std::uint32_t stages : {2, 3, 5}) expect_equal(train(stages, micro_batches, 5), one);
-    for (const std::uint32_t replicas : {2, 4}) expect_equal(train(2, micro_batches, 5, replicas), one);
+    const trained_outcome one = trained_in(1, micro_batches, 5);
+    for (const std::uint32_t stages : {2, 3, 5}) expect_equal(trained_in(stages, micro_batches, 5), one);
+    for (const std::uint32_t replicas : {2, 4}) expect_equal(trained_in(2, micro_batches, 5, replicas), one);
   }
 }
 
@@ -155,19 +132,6 @@ data_iterator rest_of(std::uint64_t count, std::uint64_t done) {
   data_iterator all = batches(count);
   for (std::uint64_t index = 0; index < done; ++index) static_cast<void>(all());
   return all;
-}
-
-run_outcome steps_of(training_engine& engine, std::uint64_t steps) {
-  run_outcome made;
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    const auto output = engine.train_batch();
-    EXPECT_TRUE(output) << to_string(output.error());
-    if (output) made.losses.push_back(output->loss);
-  }
-  auto weights = engine.module_state_dict();
-  EXPECT_TRUE(weights) << to_string(weights.error());
-  if (weights) made.weights = std::move(*weights);
-  return made;
 }
 
 class trained_checkpoints : public ::testing::Test {
@@ -180,34 +144,34 @@ class trained_checkpoints : public ::testing::Test {
 TEST_F(trained_checkpoints, go_on_with_the_same_bits_at_other_stages_and_replicas) {
   const auto undisturbed = *training_engine::create(network(2), options(4));
   undisturbed->set_dataiterator(batches(40));
-  static_cast<void>(steps_of(*undisturbed, 5));
-  const run_outcome expected = steps_of(*undisturbed, 5);
+  static_cast<void>(train(*undisturbed, 5));
+  const trained_outcome expected = train(*undisturbed, 5);
 
   const auto first = *training_engine::create(network(3), options(4, 2));
   first->set_dataiterator(batches(40));
-  static_cast<void>(steps_of(*first, 5));
+  static_cast<void>(train(*first, 5));
   auto saving = first->save_checkpoint_async(dir_, "step5", {{"position", 20}});
   ASSERT_TRUE(saving) << to_string(saving.error());
-  static_cast<void>(steps_of(*first, 3));  // the checkpoint does not have them
+  static_cast<void>(train(*first, 3));  // the checkpoint does not have them
   const auto saved = saving->get();
   ASSERT_TRUE(saved) << to_string(saved.error());
 
   const auto second = *training_engine::create(network(2), options(4));
   second->set_dataiterator(batches(8));
-  static_cast<void>(steps_of(*second, 2));  // what it has learned is forgotten
+  static_cast<void>(train(*second, 2));  // what it has learned is forgotten
   const auto loaded = second->load_checkpoint(dir_);
   ASSERT_TRUE(loaded) << to_string(loaded.error());
   EXPECT_EQ(loaded->tag, "step5");
   EXPECT_EQ(second->global_steps(), 5u);
   second->set_dataiterator(rest_of(40, 20));
-  expect_equal(steps_of(*second, 5), expected);
+  expect_equal(train(*second, 5), expected);
   EXPECT_EQ(second->global_steps(), 10u);
 }
 
 TEST_F(trained_checkpoints, whose_moments_were_changed_are_refused) {
   const auto engine = *training_engine::create(network(2), options(4));
   engine->set_dataiterator(batches(40));
-  static_cast<void>(steps_of(*engine, 2));
+  static_cast<void>(train(*engine, 2));
   ASSERT_TRUE(engine->save_checkpoint(dir_, "step2"));
   std::fstream moments(dir_ / "step2/optimizer.safetensors", std::ios::in | std::ios::out | std::ios::binary);
   moments.seekp(-1, std::ios::end);
@@ -226,18 +190,18 @@ TEST_F(trained_checkpoints, of_another_model_leave_the_engine_as_it_was) {
   ASSERT_TRUE(wide->save_checkpoint(dir_, "wide"));
   const auto engine = *training_engine::create(network(2), options(4));
   engine->set_dataiterator(batches(8));
-  const run_outcome before = steps_of(*engine, 1);
+  const trained_outcome before = train(*engine, 1);
   const auto loaded = engine->load_checkpoint(dir_, "wide");
   ASSERT_FALSE(loaded);
   EXPECT_THAT(to_string(loaded.error()),
               HasSubstr("of other sizes: layer 0 (Linear): 0.weight has [9, 6] and not [12, 6]"));
   EXPECT_THAT(to_string(engine->load_checkpoint(dir_, "none").error()), HasSubstr("E0201"));
-  const run_outcome after = steps_of(*engine, 1);
+  const trained_outcome after = train(*engine, 1);
   EXPECT_EQ(engine->global_steps(), 2u);
   const auto undisturbed = *training_engine::create(network(2), options(4));
   undisturbed->set_dataiterator(batches(8));
-  EXPECT_EQ(steps_of(*undisturbed, 1).losses, before.losses);
-  expect_equal(after, steps_of(*undisturbed, 1));
+  EXPECT_EQ(train(*undisturbed, 1).losses, before.losses);
+  expect_equal(after, train(*undisturbed, 1));
 }
 
 TEST(trained_pipeline, a_step_over_what_the_iterator_has_left) {
@@ -311,4 +275,4 @@ TEST(trained_pipeline, what_cannot_be) {
 }
 
 }  // namespace
-}  // namespace troupe
+}  // namespace troupe::testing

@@ -10,6 +10,7 @@
 #include "messages/seeded_draw.hpp"
 #include "messages/try.hpp"
 #include "runtime/os/file_hash.hpp"
+#include <troupe/trainer.hpp>
 
 namespace troupe::testing {
 namespace {
@@ -33,18 +34,6 @@ data_iterator batches_from(std::uint64_t first) {
     const std::int64_t rows = 5 + static_cast<std::int64_t>(next++ % 4);
     return batch{at::randn({rows, 16}, generator), at::randint(5, {rows}, generator, at::kLong)};
   };
-}
-
-std::string digest_of(const state_dict& tensors) {
-  std::vector<named_tensor> sorted(tensors.begin(), tensors.end());
-  std::ranges::sort(sorted, {}, &named_tensor::name);
-  sha256 hash;
-  for (const named_tensor& each : sorted) {
-    const at::Tensor whole = each.tensor.contiguous();
-    hash.add(each.name.c_str(), each.name.size() + 1);
-    hash.add(whole.data_ptr(), whole.nbytes());
-  }
-  return hash.digest();
 }
 
 }  // namespace
@@ -100,9 +89,9 @@ expected<training_digests> finish_training(training_engine& engine, const std::f
   sha256 hash;
   hash.add(losses.data(), losses.size() * sizeof(double));
   made.losses = hash.digest();
-  made.weights = digest_of(TROUPE_TRY(engine.module_state_dict()));
+  made.weights = weights_sha256(TROUPE_TRY(engine.module_state_dict()));
   TROUPE_TRY(engine.save_checkpoint(scratch, "end"));
-  made.moments = digest_of(TROUPE_TRY(load_weights(scratch / "end" / "optimizer.safetensors")));
+  made.moments = weights_sha256(TROUPE_TRY(load_weights(scratch / "end" / "optimizer.safetensors")));
   return made;
 }
 
