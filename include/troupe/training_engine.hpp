@@ -106,9 +106,9 @@ class training_engine {
   ~training_engine();
 
   /// One step over the next num_micro_batches batches of `data`; if it is empty, of set_dataiterator()'s. Errors: E0604
-  /// no iterator, or one that threw; E0602 a pass that fails; E0619 a loss or gradient that is not finite; E0605; E0803
-  /// a journal that cannot be written. Of a resumed training, E0801: the step is in the journal with other numbers, or
-  /// the checkpoint and the journal are of two trainings.
+  /// no iterator, or one that threw; E0602 a pass that fails; E0619 a loss or gradient that is not finite; E0103 no
+  /// learning rate; E0605; E0803 a journal that cannot be written. Of a resumed training, E0801: the step is in the
+  /// journal with other numbers, or the checkpoint and the journal are of two trainings.
   [[nodiscard]] expected<train_output> train_batch(data_iterator data = {});
   /// Evaluates with the weights as they are, in evaluation mode.
   [[nodiscard]] expected<eval_output> eval_batch(data_iterator data = {}, eval_batch_options options = {});

@@ -1,10 +1,12 @@
 #include "runtime/step/step_ledger.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "messages/check.hpp"
+#include "messages/exception_text.hpp"
 #include "messages/try.hpp"
 #include "runtime/step/add_votes.hpp"
 
@@ -110,8 +112,21 @@ expected<step_record> step_ledger::make_decision(const votes& given, std::vector
   made.norm = sums.norm;
   decision.is_applied = sums.weight != 0;
   decision.gradient_scale = decision.is_applied ? clip_factor(sums.norm, policy_.clip_norm) / sums.weight : 0;
-  decision.learning_rate = policy_.learning_rate(decision.step);
+  decision.learning_rate = TROUPE_TRY(rate_of(decision.step));
   return made;
+}
+
+expected<double> step_ledger::rate_of(std::uint64_t step) const {
+  std::string cause;
+  try {
+    const double rate = policy_.learning_rate(step);
+    if (std::isfinite(rate)) return rate;
+    cause = "it is " + std::to_string(rate);
+  } catch (...) {
+    cause = "its function threw: " + current_exception_text();
+  }
+  return fail(error_code::value_out_of_range, "learning rate, step " + std::to_string(step), std::move(cause),
+              "let training_options::learning_rate give a finite number for each step");
 }
 
 expected<void> step_ledger::write(const step_record& made) {

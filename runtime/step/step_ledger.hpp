@@ -17,7 +17,7 @@ namespace troupe {
 
 /// How the steps of a training are decided.
 struct step_policy {
-  /// As a function of step_decision::step alone.
+  /// As a function of step_decision::step alone. Code of a user: it may throw, and give what is no rate.
   std::function<double(std::uint64_t step)> learning_rate;
   /// Gradients of a greater norm are scaled down to it; above 0.
   std::optional<double> clip_norm = std::nullopt;
@@ -67,8 +67,8 @@ class step_ledger {
   /// To be asked when a vote was counted and when a call's scores were all folded; `folded`: see step_record. The
   /// decision, when the votes of all voters of the present epoch are there; nothing before that, and for a call that
   /// is not the first undecided one. It may be told from now on: it is in the journal. Errors, after which the call is
-  /// to be cancelled, and does not count any more here: those of add_votes(); E0801 where a resumed run decides
-  /// otherwise than the journal; E0803.
+  /// to be cancelled, and does not count any more here: those of add_votes(); E0103 where there is no learning rate;
+  /// E0801 where a resumed run decides otherwise than the journal; E0803.
   [[nodiscard]] expected<std::optional<step_record>> decide(call_number call, std::vector<std::uint64_t> folded = {});
   /// The call is not decided any more. No effect on one that was: its decision stands.
   void cancel(call_number call);
@@ -86,6 +86,7 @@ class step_ledger {
   using votes = std::vector<std::optional<step_vote>>;
 
   [[nodiscard]] expected<step_record> make_decision(const votes& given, std::vector<std::uint64_t> folded);
+  [[nodiscard]] expected<double> rate_of(std::uint64_t step) const;
   [[nodiscard]] expected<void> write(const step_record& made);
 
   std::vector<stage_address> voters_;

@@ -1,10 +1,12 @@
 // Goal: a training engine gives the losses and weights of a plain loop over LibTorch, and the same bits for every
 // number of stages and replicas. Method: a small network is trained on random samples.
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <limits>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -255,6 +257,31 @@ TEST(trained_pipeline, a_step_that_takes_too_long_is_given_up) {
   ASSERT_FALSE(late);
   EXPECT_THAT(to_string(late.error()), HasSubstr("E0605"));
   EXPECT_EQ(engine->global_steps(), 0u);
+}
+
+/// The steps behind it are those that they would be without it.
+TEST(trained_pipeline, a_learning_rate_that_is_none_is_an_error_of_its_step) {
+  for (const bool throws : {false, true}) {
+    training_engine_options asked = options(2);
+    const auto is_odd = std::make_shared<std::atomic<bool>>(false);
+    asked.training.learning_rate = [=](std::uint64_t step) {
+      if (*is_odd && throws) throw std::runtime_error("the table ends");
+      return *is_odd ? std::numeric_limits<double>::quiet_NaN() : step < 2 ? 0.1 : 0.05;
+    };
+    const auto engine = *training_engine::create(network(2), asked);
+    engine->set_dataiterator(batches(8));
+    const trained_outcome first = train(*engine, 1);
+    *is_odd = true;
+    const auto refused = engine->train_batch(batches(2));
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(to_string(refused.error()), HasSubstr("E0103: learning rate, step 1"));
+    EXPECT_THAT(to_string(refused.error()), HasSubstr(throws ? "the table ends" : "nan"));
+    *is_odd = false;
+    const trained_outcome rest = train(*engine, 2);
+    const trained_outcome undisturbed = trained_in(2, 2, 3);
+    EXPECT_EQ((std::vector<double>{first.losses[0], rest.losses[0], rest.losses[1]}), undisturbed.losses);
+    expect_equal(rest.weights, undisturbed.weights);
+  }
 }
 
 TEST(trained_pipeline, what_cannot_be) {

@@ -2,7 +2,10 @@
 // without weight take no number. Method: two stages, one of them in two replicas, and a journal that notes the order.
 #include "runtime/step/step_ledger.hpp"
 
+#include <functional>
+#include <limits>
 #include <random>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -208,6 +211,31 @@ TEST_F(ledger_of_steps, goes_on_behind_a_step_whose_gradient_is_not_finite) {
   EXPECT_TRUE(journal->steps.empty());
   vote_all(1);
   EXPECT_EQ(get(steps.decide(1))->decision.step, 0U) << "the call took no number";
+}
+
+TEST_F(ledger_of_steps, goes_on_behind_a_step_without_a_learning_rate) {
+  std::function<double()> rate = [] { return std::numeric_limits<double>::infinity(); };
+  steps = step_ledger(three_voters, {.learning_rate = [&](std::uint64_t) { return rate(); }}, journal);
+  steps.begin_epoch(1);
+  const auto expect_error = [&](call_number call, const char* piece) {
+    steps.begin(call);
+    vote_all(call);
+    const auto refused = steps.decide(call);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, error_code::value_out_of_range);
+    EXPECT_EQ(refused.error().where, "learning rate, step 0");
+    EXPECT_THAT(refused.error().cause, HasSubstr(piece));
+  };
+  expect_error(0, "inf");
+  rate = []() -> double { throw std::runtime_error("the table ends"); };
+  expect_error(1, "the table ends");
+  rate = []() -> double { throw 5; };
+  expect_error(2, "no std::exception");
+  EXPECT_TRUE(journal->steps.empty());
+  rate = [] { return 0.5; };
+  steps.begin(3);
+  vote_all(3);
+  EXPECT_EQ(get(steps.decide(3))->decision.step, 0U) << "the calls took no number";
 }
 
 TEST_F(ledger_of_steps, tells_nothing_that_the_journal_does_not_take) {
