@@ -137,7 +137,8 @@ expected<void> training_engine::impl::start_stages(const std::shared_ptr<const t
   return {};
 }
 
-/// The stages stop, and others begin with the snapshot. If they cannot, they begin with what there was before.
+/// The stages stop, and others begin with the snapshot. If they cannot, they begin with what there was before, and if
+/// they cannot do that either, it is tried again when they are needed.
 expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_snapshot> given,
                                                  std::shared_ptr<const training_snapshot> before) {
   if (journal) TROUPE_TRY(journal->replay_from(given->counts.decisions).check_reach());
@@ -147,8 +148,8 @@ expected<void> training_engine::impl::begin_with(std::shared_ptr<const training_
   const model_source source = TROUPE_TRY(source_with(given->weights, file));
   TROUPE_TRY(stop_stages());
   auto started = start_stages(given, source);
-  if (!started) static_cast<void>(start_stages(before, source_before));
-  safe.begin(started ? std::move(given) : std::move(before));
+  if (!started && !start_stages(before, source_before)) lost = started.error();
+  safe.put(started ? std::move(given) : std::move(before));
   redone = 0;
   if (started && file) pipeline.weights = std::move(file);
   return started;

@@ -36,10 +36,11 @@ struct training_engine::impl {
   std::shared_ptr<std::atomic<bool>> is_at_boundary = std::make_shared<std::atomic<bool>>(false);
   /// The last decision since the stages were started.
   std::optional<step_decision> decided = std::nullopt;
+  /// Nothing where stages could not be started: then `lost` is set.
   std::optional<stage_state_reader> reader = std::nullopt;
   /// What the training begins again from where states are lost.
   kept_training safe;
-  /// Set while a state is lost: recover() comes first.
+  /// Set while a state is lost, or stages could not be started: recover() comes first.
   std::optional<error> lost = std::nullopt;
   /// Since the last new step.
   std::uint32_t losses_in_row = 0;
@@ -60,6 +61,8 @@ struct training_engine::impl {
                                             const std::shared_ptr<step_losses>& losses) const;
   /// That were injected into stages which began again since.
   std::vector<fault_report> earlier_faults = {};
+  /// What these have done.
+  std::vector<stage_usage> earlier_usage = {};
   /// Writes the checkpoint that was begun last.
   std::thread saver = {};
   /// Uses `reader`.
@@ -97,10 +100,11 @@ struct training_engine::impl {
   /// Where states were lost: the stages begin again, and do what they have done since. E0620 where nothing was kept.
   [[nodiscard]] expected<void> recover(const end_of_step& ended);
   [[nodiscard]] expected<void> begin_again();
-  /// Before the stages stop that have met them.
-  void note_faults();
+  /// `met`: by the stages that have stopped.
+  void note_faults(std::vector<fault_report> met);
   /// Those of all stages that there were.
   [[nodiscard]] std::vector<fault_report> faults() const;
+  [[nodiscard]] std::vector<stage_usage> usage() const;
   [[nodiscard]] expected<void> redo(const end_of_step& ended);
   void keep(std::shared_ptr<kept_batches> done);
   /// Before `reader` is used by another.

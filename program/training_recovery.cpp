@@ -9,6 +9,23 @@
 #include "program/training_engine_state.hpp"
 
 namespace troupe {
+namespace {
+
+/// Those of the same fault are added up.
+void add_reports(std::vector<fault_report>& to, std::vector<fault_report> more) {
+  const std::size_t known = to.size();
+  for (fault_report& each : more) {
+    const auto end = to.begin() + static_cast<std::ptrdiff_t>(known);
+    const auto before = std::ranges::find(to.begin(), end, each.fault, &fault_report::fault);
+    if (before == end) {
+      to.push_back(std::move(each));
+    } else {
+      before->times += each.times;
+    }
+  }
+}
+
+}  // namespace
 
 bool training_engine::impl::note_loss(const error& cause) {
   if (cause.code != error_code::training_state_lost) return false;
@@ -96,49 +113,64 @@ expected<void> training_engine::impl::recover(const end_of_step& ended) {
 }
 
 /// The stages that start now find only those that were not injected, or that come by lot.
-void training_engine::impl::note_faults() {
+void training_engine::impl::note_faults(std::vector<fault_report> met) {
   run_options& how = engine->impl_->checked.options;
-  const std::vector<fault_report> reports = fault_reports_of(*engine->impl_->stages.running);
   fault_plan left;
-  for (std::size_t number = 0; number < reports.size(); ++number) {
+  for (std::size_t number = 0; number < met.size(); ++number) {
     const fault& one = how.faults.faults()[number];
-    if (reports[number].times > 0) earlier_faults.push_back(reports[number]);
-    if (reports[number].times == 0 || one.when.kind == fault_trigger_kind::probability) left.add(one);
+    if (met[number].times == 0 || one.when.kind == fault_trigger_kind::probability) left.add(one);
   }
-  if (!reports.empty()) how.faults = std::move(left);
+  if (!met.empty()) how.faults = std::move(left);
+  std::erase_if(met, [](const fault_report& each) { return each.times == 0; });
+  add_reports(earlier_faults, std::move(met));
 }
 
 std::vector<fault_report> training_engine::impl::faults() const {
   std::vector<fault_report> all = earlier_faults;
-  for (fault_report& each : fault_reports_of(*engine->impl_->stages.running)) {
-    const auto before = std::ranges::find(all, each.fault, &fault_report::fault);
-    if (before == all.end()) {
-      all.push_back(std::move(each));
-    } else {
-      before->times += each.times;
-    }
+  if (reader) add_reports(all, fault_reports_of(*engine->impl_->stages.running));
+  return all;
+}
+
+std::vector<stage_usage> training_engine::impl::usage() const {
+  std::vector<stage_usage> all = engine->impl_->stages.running->usage();
+  if (!reader) std::ranges::fill(all, stage_usage{});
+  for (std::size_t stage = 0; stage < earlier_usage.size(); ++stage) {
+    const stage_usage& before = earlier_usage[stage];
+    all[stage].micro_batches += before.micro_batches;
+    all[stage].samples += before.samples;
+    all[stage].forward_ns += before.forward_ns;
+    all[stage].busy_ns += before.busy_ns;
   }
   return all;
 }
 
-/// With what the replicas still have, or else with the copy.
+/// With what the replicas still have, or else with the copy. Without a reader, a start after the loss has failed, and
+/// no stages run that could have anything.
 expected<void> training_engine::impl::begin_again() {
   if (losses_in_row > limits::state_losses_max) return tl::make_unexpected(*lost);
   take_copy(true);
-  auto left = engine->impl_->config.replicas > 1 ? read_left() : tl::make_unexpected(*lost);
-  if (!left && !safe.is_whole()) {
+  auto left = reader && engine->impl_->config.replicas > 1 ? read_left() : tl::make_unexpected(*lost);
+  if (left) {
+    safe.put(std::make_shared<const training_snapshot>(std::move(*left)), std::exchange(redone, 0));
+  } else if (!safe.is_whole()) {
     lost->fix = "load the last checkpoint into a new engine (--resume), with training_options::protect (--protect)";
     return tl::make_unexpected(*lost);
   }
-  note_faults();
+  std::vector<fault_report> met;
+  std::vector<stage_usage> used = earlier_usage;
+  if (reader) {
+    met = fault_reports_of(*engine->impl_->stages.running);
+    used = usage();
+  }
   TROUPE_TRY(stop_stages());
-  if (!left) redone = 0;
-  TROUPE_TRY(start_stages(left ? std::make_shared<const training_snapshot>(std::move(*left)) : safe.state(),
-                          *engine->impl_->model));
+  note_faults(std::move(met));
+  earlier_usage = std::move(used);
+  redone = 0;
+  TROUPE_TRY(start_stages(safe.state(), *engine->impl_->model));
   engine->impl_->caller->put({.level = log_level::warning,
                               .text = lost->where + ": " + lost->cause + "; the training goes on behind step " +
-                                      std::to_string(counts.steps) + ", " +
-                                      std::to_string(safe.since().size() - redone) + " steps are done again"});
+                                      std::to_string(counts.steps) + ", " + std::to_string(safe.since().size()) +
+                                      " steps are done again"});
   lost.reset();
   return {};
 }

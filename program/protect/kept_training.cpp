@@ -6,11 +6,6 @@
 
 namespace troupe {
 
-void kept_training::begin(state_ptr with) {
-  put(std::move(with), since_.size());
-  is_whole_ = true;
-}
-
 void kept_training::add(std::shared_ptr<kept_batches> step) {
   if (how_.kind == protection_kind::memory) {
     is_whole_ = false;
@@ -23,14 +18,15 @@ void kept_training::add(std::shared_ptr<kept_batches> step) {
 
 bool kept_training::is_due() const noexcept {
   const std::uint64_t every = how_.kind == protection_kind::shadow ? 1 : how_.every;
-  return since_.size() >= every || bytes_ > limits::protected_batch_bytes_max;
+  return !since_.empty() && (since_.size() >= every || bytes_ > limits::protected_batch_bytes_max);
 }
 
-void kept_training::put(state_ptr copy, std::size_t steps) {
+void kept_training::put(state_ptr copy, std::size_t behind) {
   state_ = std::move(copy);
-  const auto behind = since_.begin() + static_cast<std::ptrdiff_t>(steps);
-  for (auto each = since_.begin(); each != behind; ++each) bytes_ -= (*each)->bytes();
-  since_.erase(since_.begin(), behind);
+  is_whole_ = true;
+  const auto end = since_.begin() + static_cast<std::ptrdiff_t>(behind);
+  for (auto step = since_.begin(); step != end; ++step) bytes_ -= (*step)->bytes();
+  since_.erase(since_.begin(), end);
 }
 
 }  // namespace troupe

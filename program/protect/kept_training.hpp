@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "program/protect/kept_batches.hpp"
@@ -19,14 +20,14 @@ class kept_training {
 
   explicit kept_training(training_protection how) : how_(how) {}
 
-  /// The training begins with this state; null: with fresh weights.
-  void begin(state_ptr with);
   /// A step was decided, with these batches.
   void add(std::shared_ptr<kept_batches> step);
   /// It is time for a copy.
   [[nodiscard]] bool is_due() const noexcept;
-  /// A copy behind the first `steps` of since().
-  void put(state_ptr copy, std::size_t steps);
+  /// A copy behind all steps that were added, or what the training begins with; null: fresh weights.
+  void put(state_ptr copy) { put(std::move(copy), since_.size()); }
+  /// A copy behind the first so many of since().
+  void put(state_ptr copy, std::size_t behind);
 
   /// The newest copy; null: fresh weights.
   [[nodiscard]] const state_ptr& state() const noexcept { return state_; }

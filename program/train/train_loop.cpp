@@ -205,7 +205,7 @@ void trainer::impl::conclude(train_result& result) {
 
 expected<train_result> trainer::impl::run() {
   const started_run& stages = training().engine->impl_->stages;
-  const auto before = stages.running->usage();
+  const auto before = training().usage();
   const auto begin = clock::now();
   const auto trained = train();
   const bool is_asked = trained || stop_request();
@@ -218,8 +218,8 @@ expected<train_result> trainer::impl::run() {
   }
   if (const auto saved = end_save(); !saved) result.errors.push_back(saved.error());
   result.wall_time = clock::now() - begin;
-  result.stages = stage_reports(*stages.running->engines().accounts, before, stages.running->usage(), result.wall_time,
-                                stages.layers);
+  result.stages =
+      stage_reports(*stages.running->engines().accounts, before, training().usage(), result.wall_time, stages.layers);
   conclude(result);
   result.model = model_name;
   result.data = data->name();

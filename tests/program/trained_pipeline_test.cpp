@@ -206,6 +206,36 @@ TEST_F(trained_checkpoints, of_another_model_leave_the_engine_as_it_was) {
   expect_equal(after, train(*undisturbed, 1));
 }
 
+/// The factory of a layer fails as often as it is told.
+TEST_F(trained_checkpoints, that_the_stages_cannot_start_with_leave_the_engine_as_it_was) {
+  const auto failures = std::make_shared<std::atomic<int>>(0);
+  for (const std::uint32_t replicas : {1u, 2u}) {
+    pipeline_module module = network(2);
+    module.layers.front() = layer_spec("Linear", [failures] {
+      if (failures->fetch_sub(1) > 0) throw std::runtime_error("there is no memory");
+      return torch::nn::Linear(6, 12);
+    });
+    *failures = 0;
+    const auto engine = *training_engine::create(module, options(4, replicas));
+    engine->set_dataiterator(batches(12));
+    ASSERT_TRUE(engine->save_checkpoint(dir_, "step0"));
+    const trained_outcome first = train(*engine, 1);
+    *failures = 1'000'000;  // also the start that would undo the first one
+    EXPECT_THAT(to_string(engine->load_checkpoint(dir_).error()), HasSubstr("there is no memory"));
+    EXPECT_THAT(to_string(engine->module_state_dict().error()), HasSubstr("there is no memory"));
+    EXPECT_THAT(to_string(engine->train_batch().error()), HasSubstr("there is no memory"));
+    *failures = 0;
+    const trained_outcome second = train(*engine, 1);
+    EXPECT_EQ(engine->global_steps(), 2u);
+    *failures = 1;
+    EXPECT_THAT(to_string(engine->load_checkpoint(dir_).error()), HasSubstr("there is no memory"));
+    const trained_outcome third = train(*engine, 1);
+    const trained_outcome undisturbed = trained_in(2, 4, 3);
+    EXPECT_EQ((std::vector<double>{first.losses[0], second.losses[0], third.losses[0]}), undisturbed.losses);
+    expect_equal(third.weights, undisturbed.weights);
+  }
+}
+
 TEST(trained_pipeline, a_step_over_what_the_iterator_has_left) {
   const auto engine = *training_engine::create(network(2), options(4));
   engine->set_dataiterator(batches(6));
