@@ -30,6 +30,12 @@ error late_error(const train_options& config) {
           "raise the deadline (--deadline), or " + how_to_go_on(config)};
 }
 
+/// Each error once: the loss that ends a training also comes from all that is asked of the engine behind it.
+void add_error(const expected<void>& done, std::vector<error>& to) {
+  const auto is_told = [&](const error& each) { return to_string(each) == to_string(done.error()); };
+  if (!done && std::ranges::none_of(to, is_told)) to.push_back(done.error());
+}
+
 /// As many as hold so many.
 std::uint64_t parts_of(std::uint64_t whole, std::uint64_t part) {
   return whole / part + (whole % part == 0 ? 0 : 1);
@@ -94,26 +100,16 @@ expected<void> trainer::impl::step() {
 
 /// The options of a run hold for the call alone.
 expected<void> trainer::impl::evaluate() {
-  pipeline_engine& pipeline = *training().engine;
-  run_options& how = pipeline.impl_->checked.options;
+  run_options& how = training().engine->impl_->checked.options;
   if (deadline)
     how.deadline = std::max<std::chrono::nanoseconds>(*deadline - clock::now(), std::chrono::nanoseconds{1});
-  const auto set_evaluating = [this](bool now) {
-    const std::lock_guard lock(mutex);
-    is_evaluating = now;
-  };
-  const auto once = [&]() -> expected<run_result> {
-    TROUPE_TRY(training().recover([this] { return stop_request(); }));
-    set_evaluating(true);
-    auto made = [&]() -> expected<run_result> {
-      if (const auto stop = stop_request()) return tl::make_unexpected(*stop);
-      return pipeline.evaluate(eval_data);
-    }();
-    set_evaluating(false);
-    return made;
-  };
-  auto made = once();
-  while (training().note_loss(made)) made = once();
+  const auto ended = [this] { return stop_request(); };
+  TROUPE_TRY(training().recover(ended));
+  auto made = evaluate_once();
+  while (training().note_loss(made)) {
+    TROUPE_TRY(training().recover(ended));
+    made = evaluate_once();
+  }
   if (!made) return tl::make_unexpected(std::move(made.error()));
   if (made->partial) {
     if (const auto stop = stop_request()) return tl::make_unexpected(*stop);
@@ -125,6 +121,19 @@ expected<void> trainer::impl::evaluate() {
   state.evaluations.push_back({.step = state.steps(), .samples = made->samples, .metrics = std::move(made->metrics)});
   report(true);
   return {};
+}
+
+/// request_stop() ends it.
+expected<run_result> trainer::impl::evaluate_once() {
+  const auto set_evaluating = [this](bool now) {
+    const std::lock_guard lock(mutex);
+    is_evaluating = now;
+  };
+  set_evaluating(true);
+  const auto stop = stop_request();
+  auto made = stop ? expected<run_result>(tl::make_unexpected(*stop)) : training().engine->evaluate(eval_data);
+  set_evaluating(false);
+  return made;
 }
 
 expected<void> trainer::impl::try_metrics() {
@@ -182,20 +191,15 @@ expected<void> trainer::impl::train() {
 }
 
 void trainer::impl::conclude(train_result& result) {
-  const auto is_told = [&](const error& one) {
-    return std::ranges::any_of(result.errors, [&](const error& each) { return to_string(each) == to_string(one); });
-  };
-  const auto keep = [&](const expected<void>& done) {
-    if (!done && !is_told(done.error())) result.errors.push_back(done.error());
-  };
-  keep(engine->module_state_dict().map([&](state_dict&& all) { weights = std::move(all); }));
+  add_error(engine->module_state_dict().map([&](state_dict&& all) { weights = std::move(all); }), result.errors);
   if (!weights.empty()) result.weights_sha256 = weights_sha256(weights);
   if (!weights.empty() && !config.save_weights.empty()) {
-    keep(in_own_thread("weights", "they could not be written", [&] {
+    const auto saved = in_own_thread("weights", "they could not be written", [&] {
       std::error_code ignored;  // the save gives the reason
       std::filesystem::create_directories(std::filesystem::path(config.save_weights).parent_path(), ignored);
       return save_weights(config.save_weights, weights);
-    }));
+    });
+    add_error(saved, result.errors);
   }
   const auto finished = engine->finish();
   stuck = !finished;
@@ -213,10 +217,8 @@ expected<train_result> trainer::impl::run() {
   train_result result;
   if (!trained) result.errors.push_back(trained.error());
   const bool saves = !config.save.empty() && stop_asked.load() != static_cast<int>(stop_kind::now);
-  if (!trained && saves && state.steps() > 0 && saved_step != state.steps()) {
-    if (const auto begun = begin_save(); !begun) result.errors.push_back(begun.error());
-  }
-  if (const auto saved = end_save(); !saved) result.errors.push_back(saved.error());
+  if (!trained && saves && state.steps() > 0 && saved_step != state.steps()) add_error(begin_save(), result.errors);
+  add_error(end_save(), result.errors);
   result.wall_time = clock::now() - begin;
   result.stages =
       stage_reports(*stages.running->engines().accounts, before, training().usage(), result.wall_time, stages.layers);

@@ -68,6 +68,7 @@ struct trainer::impl {
   [[nodiscard]] std::optional<error> stop_request() const;
   [[nodiscard]] expected<void> step();
   [[nodiscard]] expected<void> evaluate();
+  [[nodiscard]] expected<run_result> evaluate_once();
   [[nodiscard]] expected<void> begin_save();
   /// Waits for the save that is under way; nothing without one.
   [[nodiscard]] expected<void> end_save();

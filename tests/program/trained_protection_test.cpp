@@ -1,7 +1,7 @@
 // Goal: a training whose states are lost with the memory that has them gets them again as training_options::protect
-// says, and has the bits of an undisturbed one; without protection it says what to do. Method: a layer in a worker
-// destroys the memory of its stage, as a dying host does, and kills its process; losses, weights and moments are
-// compared with those of threads. Workers are this program, started again.
+// says, and has the bits of an undisturbed one; without protection it says what to do, also where a trainer evaluates.
+// Method: a layer in a worker destroys the memory of its stage, as a dying host does, and kills its process; losses,
+// weights and moments are compared with those of threads. Workers are this program, started again.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +18,7 @@
 
 #include "tests/program/trained_runs.hpp"
 #include <troupe/program.hpp>
+#include <troupe/trainer.hpp>
 #include <troupe/training_engine.hpp>
 
 namespace troupe::testing {
@@ -31,6 +32,8 @@ constexpr std::uint64_t steps = 20;
 constexpr const char* replicas_variable = "TROUPE_TEST_REPLICAS";
 /// A folder: each of the files "0", "1" ... in it stands for one memory to be destroyed.
 constexpr const char* losses_variable = "TROUPE_TEST_LOSSES";
+/// The workers are those of a trainer.
+constexpr const char* trainer_variable = "TROUPE_TEST_TRAINER";
 
 /// All mappings of the memory in this process become zero, and the process ends.
 [[noreturn]] void lose_memory() {
@@ -82,6 +85,39 @@ expected<std::unique_ptr<training_engine>> make_engine(bool in_workers, std::uin
   options.pipeline.run.workers.enabled = in_workers;
   options.pipeline.run.log.file = in_workers ? "/dev/null" : "";
   return training_engine::create(network(), options);
+}
+
+class drawn_rows final : public data_set {
+ public:
+  [[nodiscard]] std::uint64_t size() const noexcept override { return 24; }
+  [[nodiscard]] std::vector<std::int64_t> sample_shape() const override { return {16}; }
+  [[nodiscard]] std::uint32_t classes() const noexcept override { return 5; }
+  [[nodiscard]] std::string name() const override { return "drawn"; }
+  [[nodiscard]] expected<sample_block> read(sample_range range) const override {
+    auto generator = at::make_generator<at::CPUGeneratorImpl>(7);
+    const auto rows = static_cast<std::int64_t>(size());
+    const at::Tensor inputs = at::randn({rows, 16}, generator);
+    const at::Tensor labels = at::randint(5, {rows}, generator, at::kLong);
+    const auto begin = static_cast<std::int64_t>(range.begin);
+    const auto end = static_cast<std::int64_t>(range.end);
+    return sample_block{inputs.slice(0, begin, end).clone(), labels.slice(0, begin, end).clone()};
+  }
+};
+
+/// Six steps with an evaluation behind the third and the last one.
+expected<std::unique_ptr<trainer>> make_trainer(bool in_workers, const std::string& protect, train_hooks hooks = {}) {
+  train_options options;
+  options.epochs = 2;
+  options.num_micro_batches = 2;
+  options.metrics = {"accuracy"};
+  options.protect = protect;
+  options.run.micro_batch = 4;
+  options.run.threads = 1;
+  options.run.workers.enabled = in_workers;
+  if (in_workers) options.run.faults.add("slow:stage=stage.0,ms=1,p=1");
+  options.run.log.level = log_level::error;
+  const auto rows = std::make_shared<drawn_rows>();
+  return trainer::create(options, std::move(hooks), {.module = network(), .data = rows, .eval_data = rows});
 }
 
 class scratch {
@@ -208,6 +244,46 @@ TEST(trained_with_protection, evaluates_with_the_states_that_are_left) {
   EXPECT_EQ(engine->global_steps(), 6U);
 }
 
+/// A memory is lost in each evaluation.
+expected<train_result> train_with_a_loss(const std::string& protect) {
+  const scratch place;
+  const auto lose_one = [&](const train_progress& now) {
+    if (now.steps_done % 3 == 0 && now.evaluation == nullptr) place.lose(1);
+  };
+  ::setenv(trainer_variable, "1", 1);
+  const auto training = get(make_trainer(true, protect, {.on_progress = lose_one, .on_log = nullptr}));
+  auto result = training->run();
+  ::unsetenv(trainer_variable);
+  EXPECT_TRUE(place.all_lost());
+  return result;
+}
+
+TEST(trainer_without_protection, ends_where_an_evaluation_loses_a_state) {
+  const train_result result = get(train_with_a_loss("memory"));
+  EXPECT_TRUE(result.partial);
+  EXPECT_EQ(result.steps, 3U);
+  EXPECT_TRUE(result.evaluations.empty());
+  ASSERT_EQ(result.errors.size(), 1U);
+  EXPECT_EQ(result.errors[0].code, error_code::training_state_lost);
+  EXPECT_THAT(result.errors[0].fix, HasSubstr("--protect"));
+}
+
+TEST(trainer_with_protection, evaluates_again_with_the_states_that_it_has_kept) {
+  const train_result wanted = get(get(make_trainer(false, "memory"))->run());
+  const train_result result = get(train_with_a_loss("shadow"));
+  EXPECT_FALSE(result.partial);
+  EXPECT_EQ(result.losses, wanted.losses);
+  EXPECT_EQ(result.weights_sha256, wanted.weights_sha256);
+  ASSERT_EQ(result.faults.size(), 1U) << "of all stages together";
+  ASSERT_EQ(result.stages.size(), wanted.stages.size());
+  for (std::size_t stage = 0; stage < wanted.stages.size(); ++stage) {
+    EXPECT_GE(result.stages[stage].micro_batches, wanted.stages[stage].micro_batches) << "those before a loss count";
+  }
+  EXPECT_GE(result.faults[0].times, 3U) << "the stages have begun three times";
+  ASSERT_EQ(result.evaluations.size(), 2U);
+  EXPECT_EQ(result.evaluations[0].metrics[0].count("correct"), wanted.evaluations[0].metrics[0].count("correct"));
+}
+
 TEST(trained_with_protection, refuses_no_steps) {
   training_engine_options options;
   options.training.protect = {.kind = protection_kind::checkpoint, .every = 0};
@@ -225,6 +301,7 @@ int main(int argc, char** argv) {
   using namespace troupe::testing;
   const troupe::program self(argc, argv);
   if (troupe::program::worker() != nullptr || troupe::program::is_probe()) {
+    if (std::getenv(trainer_variable) != nullptr) static_cast<void>(make_trainer(true, "memory"));
     const char* const replicas = std::getenv(replicas_variable);
     static_cast<void>(
         make_engine(true, replicas == nullptr ? 1 : static_cast<std::uint32_t>(std::atoi(replicas)), "memory"));
