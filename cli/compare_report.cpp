@@ -7,6 +7,7 @@
 
 #include "messages/printable.hpp"
 #include "runtime/json/json_number.hpp"
+#include "runtime/report/single_value.hpp"
 #include "runtime/report/text_table.hpp"
 
 namespace troupe::cli {
@@ -33,7 +34,7 @@ std::string values_text(const compare_request& asked, const comparison& made, st
   std::vector columns{align::left};
   std::vector<std::string> head{""};
   for (const metric_value& each : made.result.sinks.front().metrics) {
-    if (each.fields.front().is_list) continue;
+    if (!has_single_value(each)) continue;
     columns.push_back(align::right);
     head.push_back(each.name);
   }
@@ -44,7 +45,7 @@ std::string values_text(const compare_request& asked, const comparison& made, st
   for (std::size_t model = 0; model < asked.models.size(); ++model) {
     std::vector<std::string> cells{letter(model)};
     for (const metric_value& each : made.result.sinks[model].metrics) {
-      if (!each.fields.front().is_list) cells.push_back(short_number(each.value()));
+      if (has_single_value(each)) cells.push_back(short_number(each.value()));
     }
     cells.push_back(asked.models[model]);
     table.add(cells);

@@ -4,6 +4,7 @@
 
 #include "messages/try.hpp"
 #include "output.hpp"
+#include "runtime/report/single_value.hpp"
 
 namespace troupe::cli {
 
@@ -41,8 +42,9 @@ void live_report::show(const progress_update& update) {
 void live_report::show(const train_progress& progress) {
   if (progress.evaluation != nullptr) {
     std::string line = fmt::format("{}step {}:", terminal_ ? "\r\x1b[K" : "", progress.evaluation->step);
-    for (const metric_value& each : progress.evaluation->metrics)
-      line += fmt::format(" {} {:.5g}", each.name, each.value());
+    for (const metric_value& each : progress.evaluation->metrics) {
+      if (has_single_value(each)) line += fmt::format(" {} {:.5g}", each.name, each.value());
+    }
     say(line + "\n");
   }
   const double seconds = begin_ ? std::chrono::duration<double>(clock::now() - *begin_).count() : 0;

@@ -11,6 +11,7 @@
 #include "program/compare/sample_states.hpp"
 #include "program/topology/eval_topology.hpp"
 #include "runtime/metric/metric_lookup.hpp"
+#include "runtime/report/single_value.hpp"
 
 namespace troupe {
 namespace {
@@ -96,7 +97,7 @@ comparison model_comparison::judge(run_result result) const {
       states.emplace_back(entry.metric, sink[entry.metric->name() + " of each sample"].counts("words"));
     }
     const metric_value& first = result.sinks.front().metrics[index];
-    const bool is_number = !first.fields.front().is_list;
+    const bool is_number = has_single_value(first);
     const bool has_states = is_number && entry.is_kept && states.front().size() > 0 &&
                             std::ranges::all_of(states, &sample_states::is_complete);
     const auto values = has_states ? values_in_resamples(states, asked_) : std::vector<std::vector<double>>();

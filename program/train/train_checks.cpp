@@ -2,8 +2,10 @@
 #include <string>
 #include <utility>
 
+#include "messages/limits.hpp"
 #include "messages/try.hpp"
 #include "program/train/trainer_state.hpp"
+#include "runtime/report/single_value.hpp"
 #include "runtime/watch/monitored_value.hpp"
 #include <troupe/limits.hpp>
 
@@ -162,8 +164,10 @@ bool is_better(const std::string& metric, double value, double than) {
 const train_evaluation* best_of(const std::vector<train_evaluation>& evaluations) {
   const train_evaluation* best = nullptr;
   for (const train_evaluation& each : evaluations) {
-    if (each.metrics.empty()) continue;
+    const auto& newest = evaluations.back().metrics;
+    if (each.metrics.empty() || newest.empty()) continue;
     const metric_value& first = each.metrics.front();
+    if (first.name != newest.front().name || !has_single_value(first)) continue;
     if (best == nullptr || is_better(first.name, first.value(), best->metrics.front().value())) best = &each;
   }
   return best;

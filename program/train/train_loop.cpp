@@ -12,6 +12,7 @@
 #include "program/models/own_thread.hpp"
 #include "program/run/evaluation_run.hpp"
 #include "program/train/trainer_state.hpp"
+#include "runtime/report/single_value.hpp"
 
 namespace troupe {
 namespace {
@@ -142,7 +143,10 @@ expected<void> trainer::impl::try_metrics() {
   const auto made = training().engine->evaluate(eval_data);
   how.limit.reset();
   if (!made) return tl::make_unexpected(made.error());
-  return {};
+  if (!config.patience || has_single_value(made->metrics.front())) return {};
+  return fail(error_code::flags_contradict, "patience",
+              "the metric " + made->metrics.front().name + " is no single number that could become better",
+              "name another one first (--metrics)");
 }
 
 /// Steps go on while its files are written.

@@ -6,6 +6,7 @@
 
 #include "runtime/report/result_parts.hpp"
 #include "runtime/report/result_table_parts.hpp"
+#include "runtime/report/single_value.hpp"
 #include "runtime/report/text_table.hpp"
 #include <troupe/trainer.hpp>
 
@@ -117,18 +118,25 @@ text_table summary(const train_result& result) {
   return table;
 }
 
+/// With the metrics of the newest one. Those before, of a training that was resumed, may have others.
 std::string evaluation_table(const train_result& result, std::size_t width) {
   const auto& all = result.evaluations;
+  std::vector<std::string> metrics;
+  for (const metric_value& each : all.back().metrics) {
+    if (has_single_value(each)) metrics.push_back(each.name);
+  }
   std::vector<std::string> header{"step", "samples"};
-  for (const metric_value& each : all.back().metrics) header.push_back(each.name);
+  header.insert(header.end(), metrics.begin(), metrics.end());
   text_table table(std::vector<text_table::align>(header.size(), text_table::align::right));
-  const std::size_t columns = header.size();
   table.add(std::move(header));
   const std::size_t first = all.size() > evaluations_shown ? all.size() - evaluations_shown : 0;
   for (std::size_t i = first; i < all.size(); ++i) {
     std::vector<std::string> cells{fmt::format("{}", all[i].step), fmt::format("{}", all[i].samples)};
-    for (const metric_value& each : all[i].metrics) cells.push_back(fmt::format("{:.5g}", each.value()));
-    cells.resize(columns);
+    for (const std::string& name : metrics) {
+      const auto found = std::ranges::find(all[i].metrics, name, &metric_value::name);
+      const bool is_there = found != all[i].metrics.end() && has_single_value(*found);
+      cells.push_back(is_there ? fmt::format("{:.5g}", found->value()) : "");
+    }
     table.add(std::move(cells));
   }
   return (first > 0 ? fmt::format("the last {} of {} evaluations\n", all.size() - first, all.size()) : "") +

@@ -57,7 +57,7 @@ struct trainer::impl {
                                     training_engine_options& how);
   /// Goes on from the newest checkpoint, if there is one.
   [[nodiscard]] expected<void> resume();
-  /// Whether the metrics fit model and data, on one micro-batch.
+  /// Whether the metrics fit model, data and patience, on one micro-batch.
   [[nodiscard]] expected<void> try_metrics();
 
   [[nodiscard]] expected<train_result> run();
@@ -87,9 +87,12 @@ struct trainer::impl {
 [[nodiscard]] expected<training_engine_options> engine_options_of(const train_options& options,
                                                                   const train_objects& objects,
                                                                   const train_hooks& hooks);
+/// An error about the journal with a fix for a trainer, no option of which names another journal.
+[[nodiscard]] error with_fix_of_trainer(error cause, const train_options& options);
 /// Whether the number is better than the other for this metric.
 [[nodiscard]] bool is_better(const std::string& metric, double value, double than);
-/// The evaluation whose first metric is the best; none where there is no evaluation.
+/// The evaluation whose first metric is the best, among those that have the same one first as the newest: a training
+/// that was resumed may have others before. None where that metric is no single number.
 [[nodiscard]] const train_evaluation* best_of(const std::vector<train_evaluation>& evaluations);
 
 }  // namespace troupe

@@ -208,6 +208,21 @@ TEST(train, ends_early_when_evaluations_are_no_better) {
   EXPECT_EQ(result["evaluations"][0]["metrics"]["accuracy"]["correct"], 9904);
 }
 
+TEST(train, has_no_best_step_where_the_first_metric_is_no_number) {
+  words all = lenet({"--limit", "60", "--micro-batch", "20", "--steps", "2", "--eval-data", "mnist:" + data("mnist"),
+                     "--eval-every", "1", "--metrics", "confusion_matrix,accuracy"});
+  const json result = trained(all);
+  EXPECT_EQ(result["steps"], 2);
+  EXPECT_TRUE(result["best_step"].is_null());
+  ASSERT_EQ(result["evaluations"].size(), 2U);
+  EXPECT_EQ(result["evaluations"][1]["metrics"]["confusion_matrix"]["label_0"].size(), 10U);
+  std::erase(all, "--json");
+  const auto shown = run_troupe({.arguments = all});
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("step  samples  accuracy\n"));
+  EXPECT_THAT(shown.err, HasSubstr("step 1: accuracy 0.99"));
+}
+
 TEST(train, interrupted_saves_the_step_under_way_and_goes_on) {
   const scratch directory;
   const std::string folder = (directory.path() / "saved").string();
@@ -257,6 +272,9 @@ TEST(train, refuses_what_contradicts_itself) {
       {{"--steps", "2", "--schedule", "cosine"}, "E0103", "cosine:total=1000"},
       {{"--steps", "2", "--order", "random"}, "E0102", "shuffled"},
       {{"--steps", "2", "--patience", "2"}, "E0104", "--eval-data"},
+      {{"--steps", "2", "--patience", "2", "--eval-data", "mnist:" + data("mnist"), "--metrics", "confusion_matrix"},
+       "E0104",
+       "--metrics"},
       {{"--steps", "2", "--eval-every", "2"}, "E0104", "--eval-data"},
       {{"--steps", "2", "--resume"}, "E0104", "--save DIR"},
       {{"--steps", "2", "--replicas", "3"}, "E0", "power of two"},

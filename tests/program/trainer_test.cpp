@@ -11,7 +11,7 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
-#include "program/train/train_state.hpp"
+#include "program/train/trainer_state.hpp"
 #include <troupe/trainer.hpp>
 #include <troupe/training_engine.hpp>
 
@@ -341,6 +341,21 @@ TEST(train_states, that_are_damaged_are_refused) {
   in_float["losses"] = at::zeros({2});
   EXPECT_TRUE(refuses(in_float));
   EXPECT_EQ(from_client_state({}, data, "checkpoint").error().code, error_code::model_unreadable);
+}
+
+/// As a training has them that was resumed with others.
+TEST(train_evaluations, with_another_metric_are_compared_with_none) {
+  const auto evaluation = [](std::uint64_t step, const char* metric, double value) {
+    return train_evaluation{.step = step, .metrics = {{.name = metric, .fields = {real_field("value", value)}}}};
+  };
+  train_result result;
+  result.evaluations = {evaluation(1, "accuracy", 0.125), evaluation(2, "nll", 0.75), evaluation(3, "nll", 0.5),
+                        evaluation(4, "nll", 0.625)};
+  EXPECT_EQ(best_of(result.evaluations)->step, 3U);
+  const std::string table = train_table(result, 100);
+  EXPECT_THAT(table, ::testing::HasSubstr("step  samples    nll\n"));
+  EXPECT_THAT(table, ::testing::HasSubstr("0.75"));
+  EXPECT_THAT(table, ::testing::Not(::testing::HasSubstr("0.125")));
 }
 
 TEST(training_loss_texts, have_options) {
