@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "messages/limits.hpp"
 #include "messages/try.hpp"
 
 namespace troupe {
@@ -52,6 +53,10 @@ expected<void> check_call_options(const pipeline_engine_options& options) {
   }
   if (options.call_timeout <= std::chrono::nanoseconds{0}) {
     return fail(error_code::value_out_of_range, "call_timeout", "it is not positive", "give calls some time");
+  }
+  // Points in time are this much later than now, and have 64 bits for nanoseconds.
+  if (options.call_timeout > std::chrono::duration<double>(limits::deadline_seconds_max)) {
+    return fail(error_code::value_out_of_range, "call_timeout", "it is more than 366 days", "give calls less time");
   }
   auto fine = check_names(options.metrics);
   for (const eval_sink& each : options.sinks) {

@@ -55,7 +55,7 @@ struct pipeline_engine_options {
   /// `partition = "profile"` times the layers on it, and the rewritten model is compared with the plain one on it.
   /// Undefined: none of these.
   named_tensors sample = {};
-  /// A call that takes longer fails with E0605.
+  /// A call that takes longer fails with E0605. Above 0, at most 366 days.
   std::chrono::nanoseconds call_timeout = std::chrono::hours{24};
   /// Metrics of evaluate(): those of the sink "metrics", and more sinks.
   std::vector<metric_choice> metrics = {"accuracy", "cross_entropy"};

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -84,6 +85,12 @@ expected<void> check_counts(const train_options& options) {
   if (options.run.data_workers == 0 || options.run.data_workers > limits::data_workers_max) {
     return fail(error_code::value_out_of_range, "data_workers",
                 "expected 1 to " + std::to_string(limits::data_workers_max), "set it to 1");
+  }
+  constexpr std::chrono::duration<double> longest{limits::deadline_seconds_max};
+  if (options.run.deadline &&
+      !(*options.run.deadline > std::chrono::nanoseconds{0} && *options.run.deadline <= longest)) {
+    return fail(error_code::value_out_of_range, "deadline", "expected more than 0 and at most 366 days",
+                "leave it out, or give a time in between");
   }
   if (options.run.limit && *options.run.limit == 0) {
     return fail(error_code::value_out_of_range, "limit", "it is 0", "ask for at least 1");

@@ -286,6 +286,7 @@ TEST(pipeline_engine, options_of_its_calls_are_checked_before_anything_starts) {
   };
   EXPECT_THAT(told({.num_micro_batches = 0}), HasSubstr("E0103: num_micro_batches: it is 0"));
   EXPECT_THAT(told({.call_timeout = std::chrono::seconds{0}}), HasSubstr("E0103: call_timeout: it is not positive"));
+  EXPECT_THAT(told({.call_timeout = std::chrono::nanoseconds::max()}), HasSubstr("E0103: call_timeout: it is more"));
   EXPECT_THAT(told({.metrics = {"acuracy"}}), HasSubstr("E0102: metric acuracy"));
   EXPECT_THAT(told({.sinks = {{"other", {"acuracy"}}}}), HasSubstr("E0102: metric acuracy"));
   EXPECT_THAT(told({.partition = "profile"}), HasSubstr("E0104: partition"));

@@ -285,6 +285,9 @@ TEST(trainer, refuses_options_that_contradict_each_other) {
   train_options patient = options_of(1);
   patient.patience = 2;
   EXPECT_EQ(refused(patient, objects).where, "patience");
+  train_options without_end = options_of(1);
+  without_end.run.deadline = std::chrono::nanoseconds::max();
+  EXPECT_EQ(refused(without_end, objects).where, "deadline");
   EXPECT_EQ(refused(options_of(1), objects_of(nullptr)).code, error_code::missing_flag);
   EXPECT_EQ(refused(options_of(1), objects_of(std::make_shared<numbered_samples>(0))).code, error_code::data_empty);
 }
