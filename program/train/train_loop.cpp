@@ -215,7 +215,7 @@ expected<train_result> trainer::impl::run() {
   const started_run& stages = training().engine->impl_->stages;
   const auto before = training().usage();
   const auto begin = clock::now();
-  const auto trained = train();
+  const auto trained = train().map_error([this](error cause) { return with_fix_of_trainer(std::move(cause), config); });
   const bool is_asked = trained || stop_request();
   if (!is_asked && samples == 0) return tl::make_unexpected(trained.error());
   train_result result;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -116,6 +117,16 @@ expected<std::unique_ptr<training_engine>> make_engine(const train_options& opti
 
 }  // namespace
 
+error with_fix_of_trainer(error cause, const train_options& options) {
+  constexpr std::string_view general = "start anew with another journal";
+  const std::size_t at = cause.fix.find(general);
+  if (options.save.empty() || at == std::string::npos) return cause;
+  cause.fix.replace(
+      at, general.size(),
+      "remove " + journal_in(options) + ": --resume then goes on from the last checkpoint, if there is one");
+  return cause;
+}
+
 /// What the trainer reads, and the first micro-batch as the sample of the engine.
 expected<void> trainer::impl::open(const train_options& options, const train_objects& objects,
                                    training_engine_options& how) {
@@ -148,11 +159,12 @@ expected<std::unique_ptr<trainer>> trainer::create(const train_options& options,
     TROUPE_TRY(check_checkpoint(options, made->order));
     how.journal = TROUPE_TRY(journal_of(options, *made->data, made->order.samples));
   }
-  made->engine = TROUPE_TRY(make_engine(options, objects, std::move(how)));
+  const auto advise = [&](error cause) { return with_fix_of_trainer(std::move(cause), options); };
+  made->engine = TROUPE_TRY(make_engine(options, objects, std::move(how)).map_error(advise));
   made->model_name = made->training().engine->impl_->config.model;
   made->config.run.threads = made->training().engine->impl_->config.run.threads;
   made->warnings = made->engine->warnings();
-  if (options.resume) TROUPE_TRY(made->resume());
+  if (options.resume) TROUPE_TRY(made->resume().map_error(advise));
   if (made->eval_data) TROUPE_TRY(made->try_metrics());
   return std::unique_ptr<trainer>(new trainer(std::move(made)));
 }
