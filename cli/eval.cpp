@@ -1,12 +1,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <fmt/format.h>
-
 #include "command.hpp"
 #include "eval_interrupt.hpp"
 #include "live_report.hpp"
-#include "messages/printable.hpp"
 #include "messages/try.hpp"
 #include "option_flags.hpp"
 #include "output.hpp"
@@ -14,7 +11,6 @@
 #include "program/launch/process_context.hpp"
 #include "run_status.hpp"
 #include "runtime/process/worker_environment.hpp"
-#include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"
 #include "scalar_output.hpp"
 #include <troupe/evaluator.hpp>
@@ -50,17 +46,13 @@ expected<void> check_output(const eval_options& options) {
   return check_writable_directory(options.output, files);
 }
 
-expected<void> write_file(const std::filesystem::path& path, const std::string& content) {
-  return atomic_write_file(path, content).map([&] { say(fmt::format("wrote {}\n", printable(path.string()))); });
-}
-
 expected<void> write_output(const run_result& result, const std::string& json) {
   if (result.config.output.empty()) return {};
   const std::filesystem::path directory = result.config.output;
   if (result.config.run.trace) {
-    TROUPE_TRY(write_file(directory / trace_file, trace_json_lines(result.trace)));
+    TROUPE_TRY(write_result_file(directory / trace_file, trace_json_lines(result.trace)));
   }
-  return write_file(directory / result_file, json);
+  return write_result_file(directory / result_file, json);
 }
 
 /// The result is printed even if its file cannot be written: it may have taken hours.

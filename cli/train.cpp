@@ -1,17 +1,13 @@
 #include <filesystem>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "command.hpp"
 #include "eval_interrupt.hpp"
 #include "live_report.hpp"
-#include "messages/printable.hpp"
 #include "messages/try.hpp"
 #include "output.hpp"
 #include "parse.hpp"
 #include "run_status.hpp"
-#include "runtime/report/atomic_file.hpp"
 #include "runtime/report/writable_directory.hpp"
 #include "train_flags.hpp"
 #include <troupe/program.hpp>
@@ -39,32 +35,21 @@ train_options for_trainer(train_options options) {
   return options;
 }
 
-exit_status status_of_training(const train_result& result) {
-  for (const error& each : result.errors) {
-    const exit_status status = status_of(each.code);
-    if (status == exit_status::interrupted || status == exit_status::deadline) return status;
-  }
-  return result.errors.empty() ? exit_status::ok : status_of(result.errors.front().code);
-}
-
-expected<void> write_result(const train_options& options, const std::string& json) {
-  if (options.output.empty()) return {};
-  const std::filesystem::path path = std::filesystem::path(options.output) / train_file;
-  return atomic_write_file(path, json).map([&] { say(fmt::format("wrote {}\n", printable(path.string()))); });
-}
-
 /// The result is printed even if its file cannot be written: it may have taken days.
 expected<exit_status> deliver_training(const train_options& options, const train_result& result) {
   const json_report json = train_json(result);
   if (options.json || !options.output.empty()) {
     for (const std::string& warning : json.warnings) say_warning(warning);
   }
-  const auto written = write_result(options, json.text);
+  expected<void> written;
+  if (!options.output.empty()) {
+    written = write_result_file(std::filesystem::path(options.output) / train_file, json.text);
+  }
   const auto printed = print(options.json ? json.text : train_table(result, output_width()));
   for (const error& each : result.errors) say_error(each);
   if (!written) return tl::make_unexpected(written.error());
   if (!printed) return tl::make_unexpected(printed.error());
-  return status_of_training(result);
+  return status_of_errors(result.errors);
 }
 
 expected<exit_status> train(const train_options& options) {
