@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <set>
@@ -14,7 +15,7 @@
 namespace troupe {
 namespace {
 
-enum class value_kind : std::uint8_t { steps, share, factor, rate, shape };
+enum class value_kind : std::uint8_t { steps, share, first_share, factor, rate, shape };
 
 struct rate_option {
   std::string_view name;
@@ -24,7 +25,7 @@ struct rate_option {
 
 constexpr std::array rate_options = {
     rate_option{"total", value_kind::steps, "1000"},
-    rate_option{"start", value_kind::share, "0.1"},
+    rate_option{"start", value_kind::first_share, "0.1"},
     rate_option{"end", value_kind::share, "1"},
     rate_option{"every", value_kind::steps, "1000"},
     rate_option{"gamma", value_kind::factor, "0.1"},
@@ -34,7 +35,7 @@ constexpr std::array rate_options = {
     rate_option{"final_divide", value_kind::factor, "1e4"},
     rate_option{"shape", value_kind::shape, "cos"},
     rate_option{"warmup", value_kind::steps, "100"},
-    rate_option{"from", value_kind::share, "0.01"},
+    rate_option{"from", value_kind::first_share, "0.01"},
 };
 
 struct schedule_form {
@@ -63,6 +64,8 @@ value_form form_of(value_kind kind) {
       return {"a whole number from 1 to 1000000000000", 1, 1e12};
     case value_kind::share:
       return {"a number from 0 to 1", 0, 1};
+    case value_kind::first_share:  // torch's LinearLR divides by its first factor
+      return {"a number from 0 to 1, but not 0", std::numeric_limits<double>::denorm_min(), 1};
     case value_kind::factor:
       return {"a positive number up to 1000000000", 1e-300, 1e9};
     case value_kind::rate:
@@ -80,9 +83,6 @@ std::optional<double> value_in(const rate_option& option, const std::string& tex
   const auto number = number_in<double>(text);
   const value_form form = form_of(option.kind);
   if (!number || !(*number >= form.minimum && *number <= form.maximum)) return std::nullopt;
-  // torch's LinearLR divides by its first factor
-  const bool is_first_factor = option.name == "start" || option.name == "from";
-  if (is_first_factor && *number == 0) return std::nullopt;
   return option.kind == value_kind::steps && *number != std::floor(*number) ? std::nullopt : number;
 }
 
@@ -127,10 +127,8 @@ expected<learning_rate> learning_rate::make(double base, const std::string& text
     const rate_option& known = *std::ranges::find(rate_options, name, &rate_option::name);
     const auto value = value_in(known, equals == std::string::npos ? "" : parts[part].substr(equals + 1));
     if (!value || !given.insert(name).second) {
-      const bool is_positive = name == "start" || name == "from";
       return fail(error_code::value_out_of_range, place_of(text, name),
-                  value ? "it is given twice"
-                        : "expected " + std::string(form_of(known.kind).text) + (is_positive ? ", but not 0" : ""),
+                  value ? "it is given twice" : "expected " + std::string(form_of(known.kind).text),
                   value ? "give it once" : "write " + name + "=" + std::string(known.example));
     }
     made.option(name) = *value;
