@@ -43,7 +43,7 @@ words recorded(const words& more) {
   return all;
 }
 
-/// Some steps with dropped ends, in another order each epoch.
+/// Three steps of an epoch, the last one with fewer samples, in another order each epoch.
 words shuffled(const words& more) {
   words all = lenet({"--limit", "90", "--micro-batch", "8", "--num-micro-batches", "4", "--optimizer", "adamw", "--lr",
                      "0.0005", "--weight-decay", "0.01", "--clip-norm", "2"});
@@ -164,7 +164,6 @@ TEST(train, goes_on_from_a_checkpoint_with_the_same_bits) {
   EXPECT_EQ(evaluated.status, 0) << evaluated.err;
 }
 
-/// The position in the data is a sample, and not a number of steps.
 /// The first picture is a 7, and so are others.
 TEST(train, goes_on_behind_steps_without_a_sample_that_counts) {
   const scratch folder;
@@ -189,6 +188,7 @@ TEST(train, goes_on_behind_steps_without_a_sample_that_counts) {
   EXPECT_EQ(resumed["weights_sha256"], whole["weights_sha256"]);
 }
 
+/// The position in the data is a sample, and not a number of steps.
 TEST(train, goes_on_at_the_same_sample_with_other_micro_batches) {
   const scratch directory;
   const std::string folder = (directory.path() / "saved").string();
