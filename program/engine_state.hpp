@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -49,6 +50,8 @@ struct pipeline_engine::impl {
   /// Guards what request_stop() finds, and `stages` where others take their place.
   std::mutex mutex;
   evaluation_run* evaluating = nullptr;
+  /// Whether an evaluation that begins is to end, as request_stop() came when there was none yet. May be empty.
+  std::function<std::optional<stop_kind>()> stop_asked = nullptr;
 
   impl(const impl&) = delete;
   impl& operator=(const impl&) = delete;

@@ -98,6 +98,7 @@ expected<run_result> pipeline_engine::impl::run_noted(evaluation_run& run, bool 
   const noted until_its_end{*this};
   set_evaluating(&run);
   *is_hook_in_place = is_hook_alone;
+  if (const auto asked = stop_asked ? stop_asked() : std::nullopt) run.request_stop(*asked);
   return run.run();
 }
 

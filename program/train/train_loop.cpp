@@ -75,7 +75,7 @@ std::uint64_t trainer::impl::steps_total() const {
 
 /// Any end that was asked for: after a step.
 std::optional<error> trainer::impl::stop_request() const {
-  if (stop_asked.load() >= 0) return interrupted_error(config);
+  if (stop_kind_asked()) return interrupted_error(config);
   if (deadline && clock::now() >= *deadline) return late_error(config);
   return std::nullopt;
 }
@@ -83,7 +83,7 @@ std::optional<error> trainer::impl::stop_request() const {
 expected<void> trainer::impl::step() {
   const std::uint64_t count = std::min(config.num_micro_batches, reader->micro_batches_left(state.position));
   const auto ended = [this]() -> std::optional<error> {
-    if (stop_asked.load() == static_cast<int>(stop_kind::drain)) return std::nullopt;  // this step still ends
+    if (stop_kind_asked() == stop_kind::drain) return std::nullopt;  // this step still ends
     return stop_request();
   };
   const auto begin = clock::now();
@@ -140,7 +140,7 @@ expected<run_result> trainer::impl::evaluate_once() {
 expected<void> trainer::impl::try_metrics() {
   run_options& how = training().engine->impl_->checked.options;
   how.limit = config.run.micro_batch;
-  const auto made = training().engine->evaluate(eval_data);
+  const auto made = engine->evaluate(eval_data);
   how.limit.reset();
   if (!made) return tl::make_unexpected(made.error());
   if (!config.patience || has_single_value(made->metrics.front())) return {};
@@ -220,7 +220,7 @@ expected<train_result> trainer::impl::run() {
   if (!is_asked && samples == 0) return tl::make_unexpected(trained.error());
   train_result result;
   if (!trained) result.errors.push_back(trained.error());
-  const bool saves = !config.save.empty() && stop_asked.load() != static_cast<int>(stop_kind::now);
+  const bool saves = !config.save.empty() && stop_kind_asked() != stop_kind::now;
   if (!trained && saves && state.steps() > 0 && saved_step != state.steps()) add_error(begin_save(), result.errors);
   add_error(end_save(), result.errors);
   result.wall_time = clock::now() - begin;

@@ -161,6 +161,7 @@ expected<std::unique_ptr<trainer>> trainer::create(const train_options& options,
   }
   const auto advise = [&](error cause) { return with_fix_of_trainer(std::move(cause), options); };
   made->engine = TROUPE_TRY(make_engine(options, objects, std::move(how)).map_error(advise));
+  made->training().engine->impl_->stop_asked = [state = made.get()] { return state->stop_kind_asked(); };
   made->model_name = made->training().engine->impl_->config.model;
   made->config.run.threads = made->training().engine->impl_->config.run.threads;
   made->warnings = made->engine->warnings();

@@ -65,6 +65,10 @@ struct trainer::impl {
   [[nodiscard]] expected<void> train();
   [[nodiscard]] bool is_done() const;
   [[nodiscard]] bool is_patience_spent() const;
+  [[nodiscard]] std::optional<stop_kind> stop_kind_asked() const {
+    const int asked = stop_asked.load();
+    return asked < 0 ? std::nullopt : std::optional(static_cast<stop_kind>(asked));
+  }
   [[nodiscard]] std::optional<error> stop_request() const;
   [[nodiscard]] expected<void> step();
   [[nodiscard]] expected<void> evaluate();
