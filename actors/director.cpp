@@ -226,7 +226,9 @@ void director_state::fatal(const error& cause) {
   if (is_first) failed_for_ = cause;
   // serving, draining -> aborting: no open call can be finished, and stages that are lost are not replaced any more.
   if (phase_ < run_phase::aborting) phase_ = run_phase::aborting;
-  bool is_told = !is_first && to_string(cause) == to_string(*failed_for_);
+  // A training whose state is lost between two calls may go on, and the next call is answered with this.
+  bool is_told =
+      cause.code == error_code::training_state_lost || (!is_first && to_string(cause) == to_string(*failed_for_));
   // The calls are answered here, since the aggregator, which ends them otherwise, may be the actor that is gone.
   for (auto& [number, entry] : calls_.close_all()) {
     tell_stages(cancel_call{number, cause});

@@ -111,5 +111,17 @@ TEST(director, does_not_log_the_error_that_the_call_is_answered_with) {
   EXPECT_EQ(run.log_with("E0614").size(), 1u) << "this one is not in any answer";
 }
 
+/// A training may go on from a copy, and would have an error in its log whose fix it follows already.
+TEST(director, does_not_log_the_loss_of_a_state_that_the_next_call_is_answered_with) {
+  directed_run run;
+  const error lost{error_code::training_state_lost, "stage 0", "its weights were on node w1, which is lost", "protect"};
+  post(run.directs, failure{run.stage, 0, "stage 0", std::nullopt, lost, 0});
+  run.settle();
+  EXPECT_TRUE(run.log_with("E0620").empty());
+  run.submit(3);
+  ASSERT_EQ(run.outcome.wait_for(std::chrono::seconds{0}), std::future_status::ready);
+  EXPECT_EQ(run.outcome.get().cause->code, error_code::training_state_lost);
+}
+
 }  // namespace
 }  // namespace troupe::testing
