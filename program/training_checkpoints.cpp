@@ -130,7 +130,7 @@ expected<void> training_engine::impl::start_stages(const std::shared_ptr<const t
   pipeline.checked.options.journal = {};
   write_as_faults_say();
   pipeline.model = of;
-  reader.emplace(pipeline.checked, pipeline.stages);
+  reader.emplace(pipeline.checked, pipeline.stages, training->protect.kind == protection_kind::shadow);
   counts = with ? with->counts : training_counts{};
   decided.reset();
   is_journal_attached = false;

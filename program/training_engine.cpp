@@ -123,7 +123,8 @@ expected<std::unique_ptr<training_engine>> training_engine::create_from(const Mo
   // Until the stages run, so that faults and threads are checked as those of a run with a journal.
   options.pipeline.run.journal = {.file = options.journal.file, .resume = options.journal.resume};
   state->engine = TROUPE_TRY(pipeline_engine::create(model, std::move(options.pipeline)));
-  state->reader.emplace(state->engine->impl_->checked, state->engine->impl_->stages);
+  state->reader.emplace(state->engine->impl_->checked, state->engine->impl_->stages,
+                        state->training->protect.kind == protection_kind::shadow);
   TROUPE_TRY(state->open_journal(options.journal));
   return std::unique_ptr<training_engine>(new training_engine(std::move(state)));
 }
@@ -171,7 +172,6 @@ double training_engine::get_lr() const {
   return impl_->training->learning_rate(impl_->counts.schedule_step);
 }
 expected<std::vector<trace_event>> training_engine::finish() {
-  impl_->take_copy(true);
   auto trace = impl_->engine->finish();
   if (impl_->journal && trace) TROUPE_TRY(impl_->journal->close());
   return trace;

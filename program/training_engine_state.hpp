@@ -10,7 +10,6 @@
 
 #include "actors/call_ticket.hpp"
 #include "program/models/state_file.hpp"
-#include "program/protect/background_copy.hpp"
 #include "program/protect/kept_training.hpp"
 #include "program/run/trained_state.hpp"
 #include "runtime/step/step_losses.hpp"
@@ -65,8 +64,6 @@ struct training_engine::impl {
   std::vector<stage_usage> earlier_usage = {};
   /// Writes the checkpoint that was begun last.
   std::thread saver = {};
-  /// Uses `reader`.
-  background_copy copying = {};
 
   impl(const impl&) = delete;
   impl& operator=(const impl&) = delete;
@@ -107,8 +104,6 @@ struct training_engine::impl {
   [[nodiscard]] std::vector<stage_usage> usage() const;
   [[nodiscard]] expected<void> redo(const end_of_step& ended);
   void keep(std::shared_ptr<kept_batches> done);
-  /// Before `reader` is used by another.
-  void take_copy(bool gives_up);
   /// E0620 alone: recover() has something to do, and what has failed can be done again behind it.
   bool note_loss(const error& cause);
   bool note_loss(const expected<run_result>& of);

@@ -67,7 +67,6 @@ expected<run_result> training_engine::evaluate(const data_choice& data, evaluati
 }
 
 expected<training_snapshot> training_engine::impl::read_states() {
-  take_copy(false);
   auto made =
       TROUPE_TRY(in_own_thread("weights", "the weights could not be read", [&] { return reader->read(decided); }));
   made.counts = counts;
@@ -75,33 +74,22 @@ expected<training_snapshot> training_engine::impl::read_states() {
 }
 
 expected<training_snapshot> training_engine::impl::read_left() {
-  take_copy(true);
   auto made =
       TROUPE_TRY(in_own_thread("weights", "the weights could not be read", [&] { return reader->read_left(decided); }));
   made.counts = counts;
   return made;
 }
 
-/// The copy is made while the next step is computed, and taken before the one after it.
+/// Where no copy can be made, as a state has just been lost, the older one serves: the next step finds that out.
 void training_engine::impl::keep(std::shared_ptr<kept_batches> done) {
   losses_in_row = 0;
-  take_copy(false);
   safe.add(std::move(done));
   redone = safe.since().size();
   if (!safe.is_due()) return;
-  copying.begin(redone, [this, last = decided, at = counts](const std::stop_token& given_up) {
-    auto made = reader->read(last, given_up);
-    if (made) made->counts = at;
-    return made;
-  });
-}
-
-/// Where no copy was made, as a state has just been lost, the older one serves: the next step finds that out.
-void training_engine::impl::take_copy(bool gives_up) {
-  auto copied = copying.take(gives_up);
-  if (!copied || !copied->state) return;
-  safe.put(std::make_shared<const training_snapshot>(std::move(*copied->state)), copied->steps);
-  redone -= std::min(redone, copied->steps);
+  if (auto now = read_states()) {
+    safe.put(std::make_shared<const training_snapshot>(std::move(*now)));
+    redone = 0;
+  }
 }
 
 /// States may be lost again meanwhile.
@@ -149,7 +137,6 @@ std::vector<stage_usage> training_engine::impl::usage() const {
 /// no stages run that could have anything.
 expected<void> training_engine::impl::begin_again() {
   if (losses_in_row > limits::state_losses_max) return tl::make_unexpected(*lost);
-  take_copy(true);
   auto left = reader && engine->impl_->config.replicas > 1 ? read_left() : tl::make_unexpected(*lost);
   if (left) {
     safe.put(std::make_shared<const training_snapshot>(std::move(*left)), std::exchange(redone, 0));

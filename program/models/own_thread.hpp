@@ -11,22 +11,18 @@
 
 namespace troupe {
 
-/// What `make` gives. An exception becomes E0601: "`what`: `failure`: ...".
-template <class Make>
-auto caught(const std::string& what, const std::string& failure, const Make& make) -> decltype(make()) {
-  try {
-    return make();
-  } catch (...) {
-    return fail(error_code::internal, what, failure + ": " + current_exception_text(), "report this with the model");
-  }
-}
-
 /// Runs `make` on a thread that ends with it: what runs kernels keeps a team of OpenMP threads, and libgomp lets no
-/// team spin while it counts more threads than cores. Exceptions as of caught().
+/// team spin while it counts more threads than cores. An exception becomes E0601: "`what`: `failure`: ...".
 template <class Make>
 auto in_own_thread(const std::string& what, const std::string& failure, const Make& make) -> decltype(make()) {
   decltype(make()) made = fail(error_code::internal, what, failure);
-  auto maker = TROUPE_TRY(start_thread(what, [&] { made = caught(what, failure, make); }));
+  auto maker = TROUPE_TRY(start_thread(what, [&] {
+    try {
+      made = make();
+    } catch (...) {
+      made = fail(error_code::internal, what, failure + ": " + current_exception_text(), "report this with the model");
+    }
+  }));
   maker.join();
   return made;
 }

@@ -1,6 +1,7 @@
 #include "program/run/state_copy.hpp"
 
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -10,10 +11,9 @@
 #include "messages/try.hpp"
 
 namespace troupe {
-namespace {
 
-/// Zero bytes, of which the system gives those pages that are written to.
-expected<at::Tensor> lazy_bytes(std::uint64_t size) {
+expected<at::Tensor> state_copy::make_room(const parameter_layout& layout) {
+  const std::uint64_t size = layout.bytes();
   void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (begin == MAP_FAILED) {
     return fail(error_code::process_failed, "copy of the weights", "mmap: " + std::generic_category().message(errno),
@@ -21,13 +21,6 @@ expected<at::Tensor> lazy_bytes(std::uint64_t size) {
   }
   return at::from_blob(
       begin, {static_cast<std::int64_t>(size)}, [size](void* pages) { ::munmap(pages, size); }, at::kByte);
-}
-
-}  // namespace
-
-expected<state_copy> state_copy::make(const parameter_layout& layout, fetch_function fetch) {
-  auto room = TROUPE_TRY(lazy_bytes(layout.bytes()));
-  return state_copy(layout, std::move(fetch), std::move(room));
 }
 
 std::span<std::byte> state_copy::bytes() const {
@@ -50,7 +43,7 @@ expected<void> state_copy::look() {
 }
 
 bool state_copy::has_decided(const std::optional<step_decision>& last) const {
-  return values_ && (!last || values_->go_back_to(*last));
+  return values_ && (!last || (values_->decided_call() && *values_->decided_call() >= last->call));
 }
 
 bool state_copy::can_decide(const step_decision& last) const {
@@ -66,8 +59,9 @@ expected<void> state_copy::read_all() {
 }
 
 at::Tensor state_copy::kept(const at::Tensor& view) const {
-  if (view.numel() == 0) return view.clone();
-  const auto offset = static_cast<const std::byte*>(view.const_data_ptr()) - bytes().data();
+  const std::span<std::byte> room = bytes();
+  const auto offset = static_cast<const std::byte*>(view.const_data_ptr()) - room.data();
+  if (view.numel() == 0 || offset < 0 || offset >= std::ssize(room)) return view.clone();
   return room_.narrow(0, offset, static_cast<std::int64_t>(view.nbytes())).view(view.scalar_type()).view(view.sizes());
 }
 

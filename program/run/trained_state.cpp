@@ -18,7 +18,7 @@
 namespace troupe {
 namespace {
 
-constexpr std::chrono::microseconds look_pause{200};
+constexpr std::chrono::microseconds look_pause{50};
 
 /// A stage's layers, and how they lie in its memory.
 struct stage_layers {
@@ -62,21 +62,18 @@ tl::unexpected<error> lost_memory(const std::string& stage, std::string cause) {
 
 class stage_state_reader::stage {
  public:
-  stage(const checked_run& run, const started_run& stages, stage_index index, stage_layers layers)
-      : run_(run), stages_(stages), index_(index), layers_(std::move(layers)) {}
+  stage(const checked_run& run, const started_run& stages, stage_index index, stage_layers layers, bool keeps_rooms)
+      : run_(run), stages_(stages), index_(index), layers_(std::move(layers)), keeps_rooms_(keeps_rooms) {}
 
-  expected<void> read(const std::optional<step_decision>& last, const std::stop_token& given_up,
-                      training_snapshot& into) const {
+  expected<void> read(const std::optional<step_decision>& last, training_snapshot& into) {
     auto copy = TROUPE_TRY(copy_of(0));
-    TROUPE_TRY(wait_for(copy, last, given_up));
+    TROUPE_TRY(wait_for(copy, last));
     TROUPE_TRY(copy.read_current());
-    TROUPE_TRY(copy.look());
-    if (!copy.has_decided(last)) return lost_memory(name(), "its weights were destroyed while they were read");
     append_all(copy, into);
     return {};
   }
 
-  expected<void> read_left(const std::optional<step_decision>& last, training_snapshot& into) const {
+  expected<void> read_left(const std::optional<step_decision>& last, training_snapshot& into) {
     const std::uint32_t replicas = run_.plan.nodes[index_].replicas;
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
       auto copy = TROUPE_TRY(copy_of(replica));
@@ -94,32 +91,44 @@ class stage_state_reader::stage {
  private:
   [[nodiscard]] const std::string& name() const { return run_.plan.nodes[index_].name; }
 
-  [[nodiscard]] expected<state_copy> copy_of(std::uint32_t replica) const {
+  /// Memory whose tensors are gone, or new memory.
+  [[nodiscard]] expected<at::Tensor> room() {
+    for (const at::Tensor& each : rooms_) {
+      if (each.storage().use_count() == 1) return each;
+    }
+    auto made = TROUPE_TRY(state_copy::make_room(layers_.layout));
+    if (!keeps_rooms_) return made;
+    if (rooms_.size() == 2) rooms_.erase(rooms_.begin());
+    rooms_.push_back(made);
+    return made;
+  }
+
+  [[nodiscard]] expected<state_copy> copy_of(std::uint32_t replica) {
     const stage_address at{index_, replica};
-    return state_copy::make(
-        layers_.layout,
-        [this, at, &memory = stages_.states.at(at)](std::uint64_t offset, std::span<std::byte> into) -> expected<void> {
-          const auto got = stages_.running->read_state(at, memory, offset, into);
-          if (!got) {
-            if (got.error().code != error_code::node_lost) return tl::make_unexpected(got.error());
-            return lost_memory(name(), "its weights were on a node that is lost: " + got.error().cause);
-          }
-          // a stage that has not begun has not made its memory as large as it will be
-          std::ranges::fill(into.subspan(*got), std::byte{0});
-          return {};
-        });
+    auto fetch = [this, at, &memory = stages_.states.at(at)](std::uint64_t offset,
+                                                             std::span<std::byte> into) -> expected<void> {
+      const auto got = stages_.running->read_state(at, memory, offset, into);
+      if (!got) {
+        if (got.error().code != error_code::node_lost) return tl::make_unexpected(got.error());
+        return lost_memory(name(), "its weights were on a node that is lost: " + got.error().cause);
+      }
+      // a stage that has not begun has not made its memory as large as it will be
+      std::ranges::fill(into.subspan(*got), std::byte{0});
+      return {};
+    };
+    auto into = TROUPE_TRY(room());
+    return state_copy(layers_.layout, std::move(fetch), std::move(into));
   }
 
   /// Another process, or thread, carries it out. Where something was decided, there were weights.
-  expected<void> wait_for(state_copy& copy, const std::optional<step_decision>& last,
-                          const std::stop_token& given_up) const {
+  expected<void> wait_for(state_copy& copy, const std::optional<step_decision>& last) const {
     const auto until = std::chrono::steady_clock::now() +
                        (last ? limits::control_request_timeout : run_.options.workers.start_deadline);
     for (;;) {
       TROUPE_TRY(copy.look());
       if (copy.has_decided(last)) return {};
       if (last && !copy.values()) return lost_memory(name(), "its weights were destroyed");
-      if (given_up.stop_requested() || std::chrono::steady_clock::now() > until) {
+      if (std::chrono::steady_clock::now() > until) {
         return fail(error_code::stage_unresponsive, name(),
                     last ? "it has not carried out the decision of the last step" : "it has not made its weights",
                     "look for the stage that is stuck");
@@ -138,10 +147,13 @@ class stage_state_reader::stage {
   const started_run& stages_;
   const stage_index index_;
   const stage_layers layers_;
+  const bool keeps_rooms_;
+  /// That of the newest copy, and the one before it.
+  std::vector<at::Tensor> rooms_;
 };
 
-stage_state_reader::stage_state_reader(const checked_run& run, const started_run& stages)
-    : run_(run), stages_(stages) {}
+stage_state_reader::stage_state_reader(const checked_run& run, const started_run& stages, bool reads_often)
+    : run_(run), stages_(stages), reads_often_(reads_often) {}
 stage_state_reader::~stage_state_reader() = default;
 
 template <class Read>
@@ -151,7 +163,7 @@ expected<training_snapshot> stage_state_reader::read_all(const Read& read) {
     auto& opened = opened_[index];
     if (!opened) {
       auto layers = TROUPE_TRY(stage_layers::make(run_, index, stages_.trained.at(run_.part_at(index)->pipeline)));
-      opened = std::make_unique<stage>(run_, stages_, index, std::move(layers));
+      opened = std::make_unique<stage>(run_, stages_, index, std::move(layers), reads_often_);
     }
     TROUPE_TRY(read(*opened, all));
   }
@@ -160,13 +172,12 @@ expected<training_snapshot> stage_state_reader::read_all(const Read& read) {
   return all;
 }
 
-expected<training_snapshot> stage_state_reader::read(const std::optional<step_decision>& last,
-                                                     const std::stop_token& given_up) {
-  return read_all([&](const stage& each, training_snapshot& into) { return each.read(last, given_up, into); });
+expected<training_snapshot> stage_state_reader::read(const std::optional<step_decision>& last) {
+  return read_all([&](stage& each, training_snapshot& into) { return each.read(last, into); });
 }
 
 expected<training_snapshot> stage_state_reader::read_left(const std::optional<step_decision>& last) {
-  return read_all([&](const stage& each, training_snapshot& into) { return each.read_left(last, into); });
+  return read_all([&](stage& each, training_snapshot& into) { return each.read_left(last, into); });
 }
 
 expected<void> write_training(const training_snapshot& from, const checked_run& run, stage_index stage,

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <stop_token>
 
 #include "messages/training.hpp"
 #include "program/run/started_run.hpp"
@@ -42,14 +41,13 @@ struct training_snapshot {
 /// Keeps the layers from one reading to the next. Threads: one at a time.
 class stage_state_reader {
  public:
-  stage_state_reader(const checked_run& run, const started_run& stages);
+  /// `reads_often`: memory of a copy that is no longer in use is kept for the next one.
+  stage_state_reader(const checked_run& run, const started_run& stages, bool reads_often);
   ~stage_state_reader();
 
-  /// The state after the decision `last`; nothing: as at the start. A copy is returned. The next step may be computed
-  /// and decided meanwhile, but not the one after it. E0609 where a stage does not carry the decision out in time, or
-  /// not before it is given up; E0620 where the memory of a stage is lost.
-  [[nodiscard]] expected<training_snapshot> read(const std::optional<step_decision>& last,
-                                                 const std::stop_token& given_up = {});
+  /// The state after the decision `last`; nothing: as at the start. A copy is returned. No call is open. E0609 where a
+  /// stage does not carry the decision out in time; E0620 where the memory of a stage is lost.
+  [[nodiscard]] expected<training_snapshot> read(const std::optional<step_decision>& last);
   /// The same where stages have ended, from whichever replica of each stage is left: a decision that it has not carried
   /// out is carried out in the copy. E0620 where none is left.
   [[nodiscard]] expected<training_snapshot> read_left(const std::optional<step_decision>& last);
@@ -61,6 +59,7 @@ class stage_state_reader {
 
   const checked_run& run_;
   const started_run& stages_;
+  const bool reads_often_;
   std::map<stage_index, std::unique_ptr<stage>> opened_;
 };
 

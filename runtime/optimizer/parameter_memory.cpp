@@ -186,18 +186,6 @@ void parameter_memory::flip(std::optional<call_number> decided, version_state st
   head().flips.store(flips + 1, std::memory_order_release);
 }
 
-bool parameter_memory::go_back_to(call_number call, version_state wanted) noexcept {
-  const std::uint64_t flips = head().flips.load(std::memory_order_acquire);
-  for (const std::uint64_t each : {flips, flips + 1}) {
-    const header::record& half = head().halves[each % 2];
-    if (half.decided.load(std::memory_order_relaxed) <= call) continue;  // kept as the number plus 1
-    if (half.step.load(std::memory_order_relaxed) != wanted.step) continue;
-    head().flips.store(each, std::memory_order_release);
-    return true;
-  }
-  return false;
-}
-
 void parameter_memory::publish() noexcept {
   head().magic.store(magic_word, std::memory_order_release);
   if (is_protected_) opened_ = {bytes_};

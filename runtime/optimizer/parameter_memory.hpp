@@ -61,9 +61,6 @@ class parameter_memory {
   void decide(call_number call) noexcept;
   /// The other half becomes the current one. `decided`: null where no call was decided yet.
   void flip(std::optional<call_number> decided, version_state state) noexcept;
-  /// For a copy of such a memory: makes the half current that was `wanted` behind the decision of `call`. It is still
-  /// there when one later step was carried out, which has made the other half current. False where it is not there.
-  [[nodiscard]] bool go_back_to(call_number call, version_state wanted) noexcept;
   /// A fresh memory can be adopted from here on.
   void publish() noexcept;
 

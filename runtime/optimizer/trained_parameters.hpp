@@ -100,11 +100,6 @@ class trained_parameters {
   /// Carries the decision out; without effect where its call, or a later one, was decided before. E0620 where the
   /// gradient of its call is not here.
   [[nodiscard]] expected<void> apply(const step_decision& decision);
-  /// In a copy of the memory: the version behind the decision is the current one then. False where it is not decided
-  /// here, or where more than one step was carried out since.
-  [[nodiscard]] bool go_back_to(const step_decision& decision) noexcept {
-    return memory_.go_back_to(decision.call, {.step = decision.step + (decision.is_applied ? 1 : 0)});
-  }
   /// Lets go of the unfinished sum. A finished gradient stays.
   void drop() noexcept;
 

@@ -109,7 +109,8 @@ TEST(trained_file_with_frozen_statistics, takes_those_of_a_checkpoint) {
   for (const bool in_workers : {false, true}) {
     const auto plan = in_workers ? fault_plan{}.add("kill:stage=stage.0,at=mb2") : fault_plan{};
     const auto engine = get(make_file_engine(model, in_workers, 1, plan));
-    ASSERT_TRUE(engine->load_checkpoint(dir, {}, {.module_only = true}));
+    const auto loaded = engine->load_checkpoint(dir, {}, {.module_only = true});
+    ASSERT_TRUE(loaded) << to_string(loaded.error());
     engine->set_dataiterator(samples_of_mlp());
     made.push_back(train(*engine, 2));
   }

@@ -236,7 +236,6 @@ TEST_F(trained_checkpoints, that_the_stages_cannot_start_with_leave_the_engine_a
   }
 }
 
-/// The copy of the states behind the step may still be under way.
 TEST(trained_pipeline, finishes_directly_behind_a_step_that_is_protected) {
   training_engine_options asked = options(2);
   asked.training.protect = {.kind = protection_kind::shadow};

@@ -115,33 +115,6 @@ TEST(trained_parameters, adopted_memory_goes_on_with_the_finished_gradient) {
   }
 }
 
-/// A copy of the memory, as it is read while the next step is computed.
-TEST(trained_parameters, a_copy_goes_back_behind_the_decision_before_the_last_one) {
-  const memory_mapping pages = mapped(small_layout().bytes());
-  const auto working = made(pages.bytes());
-  std::vector<step_decision> decisions;
-  std::vector<at::Tensor> weights;
-  for (const call_number call : {0, 1, 2, 3}) {
-    finish(*working, call);
-    const bool is_applied = call != 2;
-    decisions.push_back({.call = call, .step = working->step(), .is_applied = is_applied, .learning_rate = 0.1});
-    ASSERT_TRUE(working->apply(decisions.back()));
-    weights.push_back(working->weight(0).clone());
-    const memory_mapping other = mapped(small_layout().bytes());
-    std::ranges::copy(pages.bytes(), other.bytes().begin());
-    const auto copy = trained_parameters::adopt(small_layout(), other.bytes(), false).value();
-    EXPECT_FALSE(copy->go_back_to({.call = call + 1, .step = working->step()})) << "not decided yet";
-    for (std::size_t back = 0; back < std::min<std::size_t>(2, decisions.size()); ++back) {
-      const std::size_t wanted = decisions.size() - 1 - back;
-      ASSERT_TRUE(copy->go_back_to(decisions[wanted])) << "call " << call << ", back to " << wanted;
-      EXPECT_TRUE(at::equal(copy->weight(0), weights[wanted])) << "call " << call << ", back to " << wanted;
-    }
-  }
-  EXPECT_FALSE(at::equal(weights[0], weights[1]));
-  const auto last = trained_parameters::adopt(small_layout(), pages.bytes(), false).value();
-  EXPECT_FALSE(last->go_back_to(decisions[0])) << "two steps were carried out since";
-}
-
 TEST(trained_parameters, other_memory_is_not_adopted) {
   const memory_mapping pages = mapped(2 * small_layout().bytes());
   const auto found = [&](const parameter_layout& layout, std::span<std::byte> memory) {
