@@ -105,7 +105,7 @@ struct training_options {
   /// Micro-batches of a step over all replicas (DeepSpeed's gradient_accumulation_steps times its data-parallel ranks).
   std::uint64_t num_micro_batches = 1;
   optimizer_options optimizer = {};
-  /// As a function of the number of the step, from 0 on, in this process alone. Where it throws, or is not finite: E0103.
+  /// As a function of the number of the step, from 0 on, in this process alone. E0103 where it throws or is not finite.
   std::function<double(std::uint64_t step)> learning_rate = [](std::uint64_t) { return 0.01; };
   /// Gradients whose norm over all parameters is greater are scaled down to it, as clip_grad_norm_ does.
   std::optional<double> clip_norm = std::nullopt;

@@ -35,7 +35,7 @@ bool make_room(std::vector<std::int64_t>& sizes, const at::Tensor& tensor, bool 
   return true;
 }
 
-/// Of each run the tensor of one name, in one tensor. The error is the index of the first run that does not fit.
+/// The tensors of one name of all runs, in one tensor. The error is the index of the first run that does not fit.
 tl::expected<at::Tensor, std::size_t> joined(const std::vector<const at::Tensor*>& parts, std::int64_t rows,
                                              std::optional<std::int64_t> padding) {
   std::vector<std::int64_t> sizes = parts.front()->sizes().vec();

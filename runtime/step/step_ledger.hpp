@@ -17,7 +17,7 @@ namespace troupe {
 
 /// How the steps of a training are decided.
 struct step_policy {
-  /// As a function of step_decision::step alone. Code of a user: it may throw, and give what is no rate.
+  /// As a function of step_decision::step alone. Code of a user: it may throw, and give infinity or NaN.
   std::function<double(std::uint64_t step)> learning_rate;
   /// Gradients of a greater norm are scaled down to it; above 0.
   std::optional<double> clip_norm = std::nullopt;
