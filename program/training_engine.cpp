@@ -171,6 +171,7 @@ double training_engine::get_lr() const {
   return impl_->training->learning_rate(impl_->counts.schedule_step);
 }
 expected<std::vector<trace_event>> training_engine::finish() {
+  impl_->take_copy(true);
   auto trace = impl_->engine->finish();
   if (impl_->journal && trace) TROUPE_TRY(impl_->journal->close());
   return trace;

@@ -236,6 +236,17 @@ TEST_F(trained_checkpoints, that_the_stages_cannot_start_with_leave_the_engine_a
   }
 }
 
+/// The copy of the states behind the step may still be under way.
+TEST(trained_pipeline, finishes_directly_behind_a_step_that_is_protected) {
+  training_engine_options asked = options(2);
+  asked.training.protect = {.kind = protection_kind::shadow};
+  for (int time = 0; time < 5; ++time) {
+    const auto engine = *training_engine::create(network(2), asked);
+    ASSERT_TRUE(engine->train_batch(batches(2)));
+    EXPECT_TRUE(engine->finish());
+  }
+}
+
 TEST(trained_pipeline, a_step_over_what_the_iterator_has_left) {
   const auto engine = *training_engine::create(network(2), options(4));
   engine->set_dataiterator(batches(6));
