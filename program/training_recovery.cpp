@@ -58,9 +58,10 @@ expected<training_snapshot> training_engine::impl::snapshot() {
 }
 
 expected<run_result> training_engine::evaluate(const data_choice& data, evaluation_hooks hooks) {
+  const auto evaluate_once = [&, told = std::move(hooks)] { return impl_->engine->evaluate(data, told); };
   for (;;) {
     TROUPE_TRY(impl_->recover(nullptr));
-    auto made = impl_->engine->evaluate(data, hooks);
+    auto made = evaluate_once();
     if (!impl_->note_loss(made)) return made;
   }
 }
@@ -107,7 +108,7 @@ void training_engine::impl::take_copy(bool gives_up) {
 expected<void> training_engine::impl::recover(const end_of_step& ended) {
   for (;;) {
     if (lost) TROUPE_TRY(begin_again());
-    const auto done = redo(ended);
+    auto done = redo(ended);
     if (done || !note_loss(done.error())) return done;
   }
 }
