@@ -48,7 +48,7 @@ json faults_of(const chaos_verdict& verdict) {
   json all = json::array();
   if (!result.is_object()) {
     for (const fault& one : verdict.plan.faults()) {
-      all.push_back(fault_with_note(one, "the evaluation ended with an error, and its log has what was injected"));
+      all.push_back(fault_with_note(one, "the run ended with an error, and its log has what was injected"));
     }
     return all;
   }
@@ -59,11 +59,11 @@ json faults_of(const chaos_verdict& verdict) {
     const bool was_injected = verdict.disturbed.was_injected_before(one);
     if (ends_the_run(one)) {
       all.push_back(fault_with_note(
-          one, was_injected ? "injected; left out of the resumed evaluation" : "left out of the resumed evaluation"));
+          one, was_injected ? "injected; left out of the resumed run" : "left out of the resumed run"));
     } else if (next < known.size()) {
       json& entry = known[next++];
       if (was_injected && entry.value("times", std::uint64_t{0}) == 0)
-        entry["note"] = "injected before the evaluation was resumed; its log has the cost";
+        entry["note"] = "injected before the run was resumed; its log has the cost";
       all.push_back(std::move(entry));
     }
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,12 +21,21 @@ namespace fs = std::filesystem;
 /// A disk that is full takes an empty file.
 constexpr std::size_t proof_bytes = 4096;
 
-/// The file has no name while it is written, so that a process which is killed meanwhile leaves nothing.
-int write_proof(const fs::path& directory) {
+/// A file without a name, so that a process which is killed meanwhile leaves nothing; -1 with errno. Some file systems,
+/// such as NFS, cannot make one.
+int open_proof(const fs::path& directory) {
+  constexpr mode_t for_user = 0600;
+  const int file = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, for_user);
+  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
   std::string path = (directory / ".troupe-XXXXXX").string();
-  const int file = ::mkstemp(path.data());
+  const int named = ::mkstemp(path.data());
+  if (named >= 0) ::unlink(path.c_str());
+  return named;
+}
+
+int write_proof(const fs::path& directory) {
+  const int file = open_proof(directory);
   if (file < 0) return errno;
-  ::unlink(path.c_str());
   int reason = write_all(file, std::string(proof_bytes, '\0'));
   if (reason == 0 && ::fsync(file) != 0) reason = errno;
   if (::close(file) != 0 && reason == 0) reason = errno;

@@ -150,7 +150,7 @@ TEST(chaos, goes_on_after_the_death_of_the_driver) {
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("same bits  yes"));
   EXPECT_THAT(outcome.out, HasSubstr("resumed"));
-  EXPECT_THAT(outcome.out, HasSubstr("kill:driver,at=mb20  injected; left out of the resumed evaluation"));
+  EXPECT_THAT(outcome.out, HasSubstr("kill:driver,at=mb20  injected; left out of the resumed run"));
   EXPECT_THAT(outcome.out, HasSubstr("repeat     troupe chaos --model"));
   EXPECT_TRUE(fs::is_empty(directory.path())) << "its folder is left";
   EXPECT_THAT(outcome.err, HasSubstr("640/640 samples")) << "it shows the log";
@@ -168,12 +168,12 @@ TEST(chaos, tells_of_all_faults_where_it_resumed) {
   ASSERT_EQ(object["faults"].size(), 3U);
   EXPECT_GT(object["faults"][0]["times"], 10) << "in the second evaluation";
   EXPECT_EQ(object["faults"][1]["fault"], "disk_full:journal,at=mb20");
-  EXPECT_EQ(object["faults"][1]["note"], "injected; left out of the resumed evaluation");
+  EXPECT_EQ(object["faults"][1]["note"], "injected; left out of the resumed run");
   for (const auto& [member, of_first] : object["faults"][0].items()) {
     EXPECT_TRUE(object["faults"][1].contains(member)) << member;
   }
   EXPECT_EQ(object["faults"][1]["times"], nullptr) << "its log has it";
-  EXPECT_EQ(object["faults"][2]["note"], "injected before the evaluation was resumed; its log has the cost");
+  EXPECT_EQ(object["faults"][2]["note"], "injected before the run was resumed; its log has the cost");
 }
 
 TEST(chaos, says_that_a_run_does_not_survive_and_why) {
