@@ -223,6 +223,7 @@ expected<train_result> trainer::impl::run() {
   conclude(result);
   result.model = model_name;
   result.data = data->name();
+  result.left_out = data->left_out();
   result.steps = state.steps();
   result.steps_before = steps_before;
   result.epochs = state.position.epoch;

@@ -11,6 +11,7 @@
 #include "program/train/trainer_state.hpp"
 #include "runtime/checkpoint/checkpoint_layout.hpp"
 #include "runtime/checkpoint/load_files.hpp"
+#include "runtime/data/data_warnings.hpp"
 #include "runtime/report/writable_directory.hpp"
 #include "runtime/step/step_journal.hpp"
 #include <troupe/program.hpp>
@@ -152,6 +153,7 @@ expected<std::unique_ptr<trainer>> trainer::create(const train_options& options,
   made->model_name = made->training().engine->impl_->config.model;
   made->config.run.threads = made->training().engine->impl_->config.run.threads;
   made->warnings = made->engine->warnings();
+  for (std::string& each : warnings_about(*made->data)) made->warnings.push_back(std::move(each));
   if (options.resume) TROUPE_TRY(made->resume());
   if (made->eval_data) TROUPE_TRY(made->try_metrics());
   return std::unique_ptr<trainer>(new trainer(std::move(made)));
