@@ -67,6 +67,7 @@ struct trainer::impl {
   [[nodiscard]] bool is_patience_spent() const;
   [[nodiscard]] std::optional<error> stop_request() const;
   [[nodiscard]] expected<void> step();
+  [[nodiscard]] error advised_in_step(error found) const;
   [[nodiscard]] expected<void> evaluate();
   [[nodiscard]] expected<void> begin_save();
   /// Waits for the save that is under way; nothing without one.
