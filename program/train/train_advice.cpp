@@ -75,7 +75,9 @@ error advised_to_load(error found, const std::string& folder) {
                                                       (fs::path(folder) / latest_name).string(), begin_another);
   // A file that was changed on purpose has advice of its own behind it.
   const std::string_view first = "load another checkpoint";
-  if (found.fix.starts_with(first)) {
+  if (found.code == error_code::weights_do_not_fit) {
+    found.fix = "give the model that the training was begun with, or " + go_on;
+  } else if (found.fix.starts_with(first)) {
     found.fix.replace(0, first.size(), go_on);
   } else {
     found.fix = go_on;

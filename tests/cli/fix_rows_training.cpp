@@ -26,6 +26,11 @@ words train_stories(const words& more) {
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
+words train_houses(const words& more) {
+  words all = {"train", "--model", "@/data/houses/houses.pt", "--data", "csv:kind.csv,target=price", "--steps", "1"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
 words train_resnet(const words& model) {
   words all = {"train", "--data", "cifar10:cifar.bin", "--steps", "1"};
   all.insert(all.end(), model.begin(), model.end());
@@ -135,6 +140,16 @@ const std::vector<followed_fix> run_rows = {
      .arguments = train_stories({}),
      .fix = "choose one, --score-label NAME",
      .then = train_stories({"--score-label", "labels"})},
+    {.name = "train_classes_on_numbers",
+     .code = "E0603",
+     .arguments = train_houses({}),
+     .fix = "take a loss for numbers (--loss mse)",
+     .then = train_houses({"--loss", "mse"})},
+    {.name = "train_numbers_on_classes",
+     .code = "E0603",
+     .arguments = train_good({"--steps", "1"}, "mse"),
+     .fix = "take a loss for classes (--loss cross_entropy)",
+     .then = train_good({"--steps", "1"}, "cross_entropy")},
     {.name = "train_with_weights_of_other_classes",
      .code = "E0603",
      .arguments = train_good({"--steps", "1"}, "nll:class_weights=1,2"),

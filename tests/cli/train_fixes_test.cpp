@@ -125,6 +125,27 @@ TEST_F(saved_training, without_another_checkpoint_begins_another_training) {
   EXPECT_THAT(refused(resuming(), 3), HasSubstr("fix: begin another training in another folder (--save)"));
 }
 
+TEST_F(saved_training, of_another_model_is_told_so) {
+  const words other = {"train",
+                       "--model",
+                       data("cifar10/resnet20.pt"),
+                       "--data",
+                       "cifar10:" + data("cifar10/test_batch_1000.bin"),
+                       "--limit",
+                       "40",
+                       "--steps",
+                       "6",
+                       "--threads",
+                       "1",
+                       "--save",
+                       folder().string(),
+                       "--resume"};
+  const std::string told = refused(other, 3);
+  EXPECT_THAT(told, HasSubstr("error E0218"));
+  EXPECT_THAT(told, HasSubstr("fix: give the model that the training was begun with, or "));
+  expect_same(trained(resuming()), whole_);
+}
+
 TEST_F(saved_training, goes_on_without_a_journal_that_is_damaged) {
   flip("journal");
   const std::string told = refused(resuming(), 3);
