@@ -234,6 +234,10 @@ expected<train_options> train_flags::read() const {
     if (parser_.is_given(std::string(each.flag))) TROUPE_TRY(each.read(texts_.at(each.flag), made));
   }
   TROUPE_TRY(check_optimizer(made.optimizer.kind));
+  if (parser_.is_given("--metrics") && made.eval_data.empty()) {
+    return fail(error_code::flags_contradict, "--metrics", "there are no data to evaluate",
+                "add --eval-data KIND:PATH");
+  }
   // a launched run has workers without being told
   if (process_context::of_this_process().spans_nodes) made.run.workers.enabled = true;
   if (const auto found = find_contradiction(made.run)) {

@@ -146,6 +146,8 @@ struct train_result {
   /// Samples and micro-batches of the steps of this run.
   std::uint64_t samples = 0;
   std::uint64_t micro_batches = 0;
+  /// data_set::left_out() of the data that are trained on.
+  std::uint64_t left_out = 0;
   /// By step, also of earlier runs: the mean over the samples of the step, before its weights changed.
   std::vector<double> losses;
   std::vector<double> learning_rates;

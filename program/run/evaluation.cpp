@@ -5,6 +5,7 @@
 
 #include "messages/try.hpp"
 #include "runtime/data/data_set_source.hpp"
+#include "runtime/data/data_warnings.hpp"
 #include "runtime/journal/journaling_fold.hpp"
 #include "runtime/metric/metric_scorer.hpp"
 #include "runtime/metric/score_layout.hpp"
@@ -119,13 +120,7 @@ expected<run_result> evaluation::result(const call_outcome& outcome) const {
   run_result result;
   result.data = request_.data->name();
   result.left_out = request_.data->left_out();
-  result.warnings = request_.data->left_out_reasons();
-  const std::uint64_t told = result.warnings.size();
-  for (std::string& each : result.warnings) each.insert(0, "left out: ");
-  if (told > 0 && told < result.left_out) {
-    result.warnings.push_back(std::to_string(result.left_out - told) + " more were left out");
-  }
-  for (const std::string& each : request_.data->remarks()) result.warnings.push_back(each);
+  result.warnings = warnings_about(*request_.data);
   result.samples = samples_in(outcome.tally.folded);
   result.micro_batches = outcome.tally.folded;
   for (std::size_t sink = 0; sink < folds_.size(); ++sink) {

@@ -31,6 +31,24 @@ expected<void> check_end(const train_options& options) {
   return {};
 }
 
+/// As an evaluation has them, too.
+expected<void> check_model_names(const train_options& options) {
+  if (!options.arch.empty() && !options.model.empty()) {
+    return train_contradiction("arch", "a model is given, too", "leave out --model or --arch");
+  }
+  if (!options.arch.empty() && options.weights.empty()) {
+    return fail(error_code::missing_flag, "weights", "an architecture is given, and no weights for it",
+                "add --weights FILE");
+  }
+  if (options.arch.empty() && options.model.empty() && !options.weights.empty()) {
+    return fail(
+        error_code::missing_flag, "model", "weights are given, and no model for them",
+        "add --arch NAME for an architecture that is built in, or --model FILE for an exported model; where the "
+        "weights have a config.json beside them, give that folder alone: --model FOLDER");
+  }
+  return {};
+}
+
 expected<void> check_model_and_data(const train_options& options, const train_objects& objects) {
   const bool is_named = !options.model.empty() || !options.arch.empty() || !options.weights.empty();
   if (objects.module && is_named) {
@@ -40,6 +58,7 @@ expected<void> check_model_and_data(const train_options& options, const train_ob
     return fail(error_code::missing_flag, "model", "no model is given",
                 "add --model FILE, or --arch NAME and --weights FILE");
   }
+  TROUPE_TRY(check_model_names(options));
   if (objects.data && !options.data.empty()) {
     return train_contradiction("data", "it is given by name and as an object", "leave one of them out");
   }

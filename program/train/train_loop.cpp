@@ -11,6 +11,7 @@
 #include "program/engine_state.hpp"
 #include "program/models/own_thread.hpp"
 #include "program/run/evaluation_run.hpp"
+#include "program/train/train_advice.hpp"
 #include "program/train/trainer_state.hpp"
 #include "runtime/report/single_value.hpp"
 
@@ -80,6 +81,16 @@ std::optional<error> trainer::impl::stop_request() const {
   return std::nullopt;
 }
 
+/// A step counts samples from its own first one, and in the order of the epoch.
+error trainer::impl::advised_in_step(error found) const {
+  if (const auto micro_batch = micro_batch_of(found)) {
+    const epoch_position at = reader->behind(state.position, *micro_batch);
+    const bool in_order = config.order == data_order::sequential;
+    if (at.epoch == state.position.epoch) found = with_samples(std::move(found), reader->samples_at(at), in_order);
+  }
+  return advised_of_journal(std::move(found), config.save);
+}
+
 expected<void> trainer::impl::step() {
   const std::uint64_t count = std::min(config.num_micro_batches, reader->micro_batches_left(state.position));
   const auto ended = [this]() -> std::optional<error> {
@@ -88,7 +99,9 @@ expected<void> trainer::impl::step() {
   };
   const auto begin = clock::now();
   const train_output done =
-      TROUPE_TRY(training().step(std::make_shared<epoch_step>(reader, state.position, count), ended));
+      TROUPE_TRY(training()
+                     .step(std::make_shared<epoch_step>(reader, state.position, count), ended)
+                     .map_error([this](error found) { return advised_in_step(std::move(found)); }));
   step_time += clock::now() - begin;
   state.position = reader->behind(state.position, count);
   state.losses.push_back(done.loss);
@@ -153,13 +166,17 @@ expected<void> trainer::impl::try_metrics() {
 expected<void> trainer::impl::begin_save() {
   TROUPE_TRY(end_save());
   const std::string tag = fmt::format("global_step{}", state.steps());
-  saving = TROUPE_TRY(engine->save_checkpoint_async(config.save, tag, to_client_state(state, order)));
+  saving = TROUPE_TRY(
+      engine->save_checkpoint_async(config.save, tag, to_client_state(state, order)).map_error([this](error found) {
+        return advised_to_save(std::move(found), config.save);
+      }));
   saved_step = state.steps();
   return {};
 }
 
 expected<void> trainer::impl::end_save() {
-  return saving.valid() ? saving.get() : expected<void>();
+  if (!saving.valid()) return {};
+  return saving.get().map_error([this](error found) { return advised_to_save(std::move(found), config.save); });
 }
 
 void trainer::impl::report(bool is_evaluation) const {
@@ -201,7 +218,10 @@ void trainer::impl::conclude(train_result& result) {
     const auto saved = in_own_thread("weights", "they could not be written", [&] {
       std::error_code ignored;  // the save gives the reason
       std::filesystem::create_directories(std::filesystem::path(config.save_weights).parent_path(), ignored);
-      return save_weights(config.save_weights, weights);
+      return save_weights(config.save_weights, weights).map_error([this](error found) {
+        if (found.code == error_code::output_unwritable) found.fix += ", and " + how_to_go_on(config);
+        return found;
+      });
     });
     add_error(saved, result.errors);
   }
@@ -220,7 +240,7 @@ expected<train_result> trainer::impl::run() {
   const started_run& stages = training().engine->impl_->stages;
   const auto before = training().usage();
   const auto begin = clock::now();
-  const auto trained = train().map_error([this](error cause) { return with_fix_of_trainer(std::move(cause), config); });
+  const auto trained = train();
   const bool is_asked = trained || stop_request();
   if (!is_asked && samples == 0) {
     static_cast<void>(end());
@@ -237,6 +257,7 @@ expected<train_result> trainer::impl::run() {
   conclude(result);
   result.model = model_name;
   result.data = data->name();
+  result.left_out = data->left_out();
   result.steps = state.steps();
   result.steps_before = steps_before;
   result.epochs = state.position.epoch;

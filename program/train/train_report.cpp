@@ -105,7 +105,8 @@ text_table summary(const train_result& result) {
   table.add({"model", result.model});
   table.add({"data", result.data});
   table.add({"steps", steps_text(result)});
-  table.add({"samples", fmt::format("{} in {} micro-batches", result.samples, result.micro_batches)});
+  const std::string left_out = result.left_out > 0 ? fmt::format(", {} left out", result.left_out) : "";
+  table.add({"samples", fmt::format("{} in {} micro-batches{}", result.samples, result.micro_batches, left_out)});
   const double seconds = std::chrono::duration<double>(result.wall_time).count();
   table.add({"time", fmt::format("{:.3f} s, {:.1f} samples/s", seconds, result.samples_per_second)});
   if (!result.losses.empty()) {
@@ -166,6 +167,7 @@ json_report train_json(const train_result& result) {
                  {"samples_per_second", number(result.samples_per_second, "samples_per_second")},
                  {"faults", faults_json(result.faults)},
                  {"config", config_json(result.config)}};
+  if (result.left_out > 0) object["left_out"] = result.left_out;
   if (!result.warnings.empty()) object["warnings"] = result.warnings;
   if (result.partial) object["partial"] = true;
   if (!result.errors.empty()) object["errors"] = errors_json(result.errors);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -9,9 +8,11 @@
 #include "messages/try.hpp"
 #include "program/engine_state.hpp"
 #include "program/start/journal_pins.hpp"
+#include "program/train/train_advice.hpp"
 #include "program/train/trainer_state.hpp"
 #include "runtime/checkpoint/checkpoint_layout.hpp"
 #include "runtime/checkpoint/load_files.hpp"
+#include "runtime/data/data_warnings.hpp"
 #include "runtime/report/writable_directory.hpp"
 #include "runtime/step/step_journal.hpp"
 #include <troupe/program.hpp>
@@ -26,11 +27,6 @@ namespace fs = std::filesystem;
 expected<data_set_ptr> opened(const std::string& name, const data_set_ptr& object) {
   if (object) return object;
   return open_data(name);
-}
-
-bool has_checkpoint(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / latest_name, ignored);
 }
 
 /// Hours before there is anything to write.
@@ -91,15 +87,21 @@ expected<training_journal_options> journal_of(const train_options& options, cons
   return made;
 }
 
-/// Before anything is started, as an error about the journal would not name the option.
-expected<void> check_checkpoint(const train_options& options, const train_data_order& order) {
-  if (!options.resume || !has_checkpoint(options.save)) return {};
+expected<void> read_checkpoint(const train_options& options, const train_data_order& order) {
   const auto from = TROUPE_TRY(open_tag(options.save, {}));
   const loaded_checkpoint loaded = TROUPE_TRY(load_states(from));
   const train_state state = TROUPE_TRY(from_client_state(loaded.client_state, order, from.folder.string()));
   // Nothing is compared with it, and options may be others than those in its header.
   remove_needless_journal(journal_in(options), state.losses.size());
   return {};
+}
+
+/// Before anything is started, as an error about the journal would not name the option.
+expected<void> check_checkpoint(const train_options& options, const train_data_order& order) {
+  if (!options.resume || !has_checkpoint(options.save)) return {};
+  return read_checkpoint(options, order).map_error([&](error found) {
+    return advised_to_load(std::move(found), options.save);
+  });
 }
 
 /// In a worker, and in the process that tries the model out, it does not return.
@@ -116,16 +118,6 @@ expected<std::unique_ptr<training_engine>> make_engine(const train_options& opti
 }
 
 }  // namespace
-
-error with_fix_of_trainer(error cause, const train_options& options) {
-  constexpr std::string_view general = "start anew with another journal";
-  const std::size_t at = cause.fix.find(general);
-  if (options.save.empty() || at == std::string::npos) return cause;
-  cause.fix.replace(
-      at, general.size(),
-      "remove " + journal_in(options) + ": --resume then goes on from the last checkpoint, if there is one");
-  return cause;
-}
 
 /// What the trainer reads, and the first micro-batch as the sample of the engine.
 expected<void> trainer::impl::open(const train_options& options, const train_objects& objects,
@@ -159,13 +151,19 @@ expected<std::unique_ptr<trainer>> trainer::create(const train_options& options,
     TROUPE_TRY(check_checkpoint(options, made->order));
     how.journal = TROUPE_TRY(journal_of(options, *made->data, made->order.samples));
   }
-  const auto advise = [&](error cause) { return with_fix_of_trainer(std::move(cause), options); };
-  made->engine = TROUPE_TRY(make_engine(options, objects, std::move(how)).map_error(advise));
+  made->engine = TROUPE_TRY(make_engine(options, objects, std::move(how)).map_error([&](error found) {
+    return advised_of_journal(std::move(found), options.save);
+  }));
   made->training().engine->impl_->stop_asked = [state = made.get()] { return state->stop_kind_asked(); };
   made->model_name = made->training().engine->impl_->config.model;
   made->config.run.threads = made->training().engine->impl_->config.run.threads;
   made->warnings = made->engine->warnings();
-  if (options.resume) TROUPE_TRY(made->resume().map_error(advise));
+  for (std::string& each : warnings_about(*made->data)) made->warnings.push_back(std::move(each));
+  if (options.resume) {
+    TROUPE_TRY(made->resume().map_error([&](error found) {
+      return advised_of_journal(advised_to_load(std::move(found), options.save), options.save);
+    }));
+  }
   if (made->eval_data) TROUPE_TRY(made->try_metrics());
   return std::unique_ptr<trainer>(new trainer(std::move(made)));
 }

@@ -71,6 +71,7 @@ struct trainer::impl {
   }
   [[nodiscard]] std::optional<error> stop_request() const;
   [[nodiscard]] expected<void> step();
+  [[nodiscard]] error advised_in_step(error found) const;
   [[nodiscard]] expected<void> evaluate();
   [[nodiscard]] expected<run_result> evaluate_once();
   [[nodiscard]] expected<void> begin_save();
@@ -93,8 +94,6 @@ struct trainer::impl {
 [[nodiscard]] expected<training_engine_options> engine_options_of(const train_options& options,
                                                                   const train_objects& objects,
                                                                   const train_hooks& hooks);
-/// An error about the journal with a fix for a trainer, no option of which names another journal.
-[[nodiscard]] error with_fix_of_trainer(error cause, const train_options& options);
 /// Whether the number is better than the other for this metric.
 [[nodiscard]] bool is_better(const std::string& metric, double value, double than);
 /// The evaluation whose first metric is the best, among those that have the same one first as the newest: a training

@@ -44,13 +44,14 @@ class epoch_reader {
   /// In the epoch, from there on; at least 1.
   [[nodiscard]] std::uint64_t micro_batches_left(epoch_position from) const noexcept;
   [[nodiscard]] std::uint64_t samples() const noexcept { return how_.samples; }
+  /// Of the micro-batch at a position, by their numbers in the data set.
+  [[nodiscard]] std::vector<std::uint64_t> samples_at(epoch_position from) const;
 
   /// The micro-batch at a position; its tensors are contiguous and aligned. After a read workers read ahead. Errors:
   /// gathered_samples(), E0614.
   [[nodiscard]] expected<sample_block> read(epoch_position from);
 
  private:
-  [[nodiscard]] std::vector<std::uint64_t> samples_at(epoch_position from) const;
   [[nodiscard]] epoch_position nth_from(epoch_position from, std::uint64_t index) const noexcept;
   [[nodiscard]] expected<std::unique_ptr<block_prefetch>> read_ahead(epoch_position from) const;
 

@@ -48,7 +48,8 @@ expected<void> prove(made_directories& made, const fs::path& directory, const st
   for (const std::string& name : files) {
     struct stat found {};
     if (::stat((directory / name).c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
-      return unwritable(directory / name, EISDIR);
+      return fail(error_code::output_unwritable, (directory / name).string(), std::strerror(EISDIR),
+                  "choose another place, or move this directory away");
     }
   }
   return {};

@@ -34,11 +34,20 @@ std::string place_of_loss(loss_kind kind) {
   return "the loss " + std::string(name_of(kind));
 }
 
+/// The other kind of losses, where the labels are of that kind.
+const char* advice_for(loss_kind kind, const at::Tensor& labels) {
+  const bool is_of_classes = kind == loss_kind::cross_entropy || kind == loss_kind::nll;
+  if (is_of_classes == !labels.is_floating_point())
+    return "use a model and labels of these shapes, or a loss function in code";
+  return is_of_classes ? "take a loss for numbers (--loss mse), or labels that are classes"
+                       : "take a loss for classes (--loss cross_entropy), or labels that are numbers";
+}
+
 tl::unexpected<error> other_shapes(loss_kind kind, const std::string& wanted, const at::Tensor& outputs,
                                    const at::Tensor& labels) {
   return fail(error_code::metric_failed, place_of_loss(kind),
               "expected " + wanted + ", found outputs " + described(outputs) + " and labels " + described(labels),
-              "use a model and labels of these shapes, or a loss function in code");
+              advice_for(kind, labels));
 }
 
 /// Rows of classes, and the label of each: a class, or a share for each class.

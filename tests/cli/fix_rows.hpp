@@ -31,6 +31,8 @@ std::vector<followed_fix> model_fixes();
 /// Of weights and of folders.
 std::vector<followed_fix> weights_fixes();
 void make_folders_to_mend(const scratch& directory);
+/// Of `troupe train`, but for what takes damaged files: tests/cli/train_fixes_test.cpp.
+std::vector<followed_fix> training_fixes();
 /// All others.
 std::vector<followed_fix> file_fixes();
 

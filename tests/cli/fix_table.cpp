@@ -23,7 +23,7 @@ void make_files_to_mend(const scratch& directory) {
 
 std::vector<followed_fix> followed_fixes() {
   std::vector<followed_fix> all = usage_fixes();
-  for (const auto& part : {task_fixes(), model_fixes(), weights_fixes(), file_fixes()})
+  for (const auto& part : {task_fixes(), model_fixes(), weights_fixes(), training_fixes(), file_fixes()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
@@ -47,7 +47,6 @@ std::vector<fix_outside> fixes_outside() {
       {"E0506", in_code},
       {"E0601", "a fault of the program, which asks for a report"},
       {"E0602", of_run},
-      {"E0603", of_run},
       {"E0604", of_run},
       {"E0606", "the user ended the run: tests/cli/journal_test.cpp goes on with one"},
       {"E0607", "a call was given up with its run, whose error stands before it"},

@@ -199,29 +199,6 @@ TEST(train, goes_on_at_the_same_sample_with_other_micro_batches) {
   EXPECT_EQ(rest["steps"], 4);
 }
 
-TEST(train, goes_on_from_the_checkpoint_where_a_damaged_journal_was_removed) {
-  const scratch directory;
-  const std::string folder = (directory.path() / "saved").string();
-  const json whole = trained(shuffled({"--steps", "5"}));
-  trained(shuffled({"--steps", "3", "--save", folder}));
-  const fs::path journal = fs::path(folder) / "journal";
-  {
-    std::fstream file(journal, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(fs::file_size(journal)) - 150);
-    file.put('\x7f');
-  }
-  const words again = shuffled({"--steps", "5", "--save", folder, "--resume"});
-  const auto refused = run_troupe({.arguments = again});
-  EXPECT_EQ(refused.status, 3);
-  EXPECT_THAT(refused.err, HasSubstr("error E0802"));
-  EXPECT_THAT(refused.err, HasSubstr("fix: remove " + journal.string() + ": "));
-  fs::remove(journal);
-  const json rest = trained(again);
-  EXPECT_EQ(rest["steps_before"], 3);
-  EXPECT_EQ(rest["losses"], whole["losses"]);
-  EXPECT_EQ(rest["weights_sha256"], whole["weights_sha256"]);
-}
-
 TEST(train, ends_early_when_evaluations_are_no_better) {
   const json result =
       trained(lenet({"--limit", "90", "--micro-batch", "32", "--steps", "1000", "--lr", "1e-20", "--eval-data",
