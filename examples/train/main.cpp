@@ -1,6 +1,6 @@
-// LeNet is trained in two stages on 9,000 images of MNIST's test set, and tried on the other 1,000. Arguments:
-// --processes for a worker process for each stage, and faults such as kill:stage=stage.1,at=mb5, each of which hits its
-// stage in the middle of a step. The weights have the same bits with and without.
+// LeNet is trained in two stages on 9,000 images of MNIST's test set, and tried on the other 1,000. Arguments: the data
+// directory, --processes for a worker process for each stage, and faults such as kill:stage=stage.1,at=mb5, each of
+// which hits its stage in the middle of a step. The weights have the same bits with and without.
 #include <cstring>
 #include <iostream>
 #include <string>
@@ -90,7 +90,8 @@ std::uint64_t hash_of(const troupe::state_dict& weights) {
 
 int main(int argc, char** argv) try {
   const troupe::program self(argc, argv);
-  const troupe::data_set_ptr all = troupe::get(troupe::open_data("mnist:" + std::string(argv[1]) + "/mnist"));
+  const troupe::data_set_ptr all =
+      troupe::get(troupe::open_data("mnist:" + std::string(argc > 1 ? argv[1] : "data") + "/mnist"));
   const auto training = std::make_shared<part_of>(all, 0, trained_on);
   const auto held_out = std::make_shared<part_of>(all, trained_on, all->size());
   auto engine = troupe::get(troupe::training_engine::create(lenet(), options_of(argc, argv)));

@@ -47,6 +47,7 @@ class graph_training_part final : public trained_part {
     ties_ = std::move(ties);
     copies_ = std::move(copies);
     for (const auto& [name, tensor] : parameters_) handles_.push_back(tensor);
+    for (const auto& [name, tensor] : constants_) versions_.push_back(version_of(tensor));
   }
 
   void add_layer(layer_code layer) { code_.push_back(std::move(layer)); }
@@ -88,10 +89,27 @@ class graph_training_part final : public trained_part {
       return own.code->run(std::move(inputs));
     }
     if (!own.is_checked && at::GradMode::is_enabled()) check(own, layer, inputs);
-    return own.code->run(std::move(inputs));
+    std::vector<at::Tensor> outputs = own.code->run(std::move(inputs));
+    check_constants();
+    return outputs;
   }
 
  private:
+  static std::uint32_t version_of(const at::Tensor& tensor) {
+    return tensor.is_inference() ? 0 : static_cast<std::uint32_t>(tensor._version());
+  }
+
+  /// Constants are not of a stage's state, so that nothing would undo what a step that is done again has written.
+  void check_constants() const {
+    std::size_t at = 0;
+    for (const auto& [name, tensor] : constants_) {
+      if (version_of(tensor) == versions_[at++]) continue;
+      throw untrainable("the layer writes the model's tensor \"" + name + "\", so that a step that is computed again " +
+                            "would begin with another value",
+                        "let forward() compute a tensor of its own, and export the model again");
+    }
+  }
+
   static void check(layer_code& own, std::size_t layer, const std::vector<at::Tensor>& inputs) {
     const auto found = operator_without_gradient(own.part, inputs);
     if (training_pass* const pass = training_pass::current()) pass->enter_layer(layer);  // its draws do not count
@@ -106,6 +124,7 @@ class graph_training_part final : public trained_part {
   std::vector<std::string> absent_;
   std::vector<layer_code> code_;
   std::vector<at::Tensor> handles_;
+  std::vector<std::uint32_t> versions_;  ///< of the constants, in their order
   bool is_training_ = false;
 };
 

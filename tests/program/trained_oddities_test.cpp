@@ -118,6 +118,15 @@ TEST(trained_oddities, models_without_weights_in_float32_are_refused) {
   EXPECT_EQ(refused(integers.path()).code, error_code::topology_invalid);
 }
 
+/// Its value would count how often a pass was computed.
+TEST(trained_oddities, an_operator_that_writes_a_buffer_of_the_model_is_refused) {
+  const scripted_file file(layers_with("x * self.mean.add_(1)"));
+  const error found = refused_step(file.path());
+  EXPECT_EQ(found.code, error_code::forward_failed) << to_string(found);
+  EXPECT_THAT(found.where, HasSubstr("stage 0, layer "));
+  EXPECT_THAT(found.cause, HasSubstr("writes the model's tensor \"mean\""));
+}
+
 TEST(trained_oddities, statistics_that_are_kept_in_training_mode_are_refused) {
   const scripted_file file(
       layers_with("torch.batch_norm(x, None, None, self.mean, self.variance, True, 0.1, 1e-5, False)"));
