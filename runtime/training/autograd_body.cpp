@@ -17,6 +17,7 @@
 #include "runtime/tensor/faithful_copy.hpp"
 #include "runtime/tensor/tensor_set.hpp"
 #include "runtime/tensor/torch_threads.hpp"
+#include "runtime/training/training_pass.hpp"
 
 namespace troupe {
 namespace {
@@ -57,8 +58,9 @@ struct graph_ends {
 graph_ends ends_of(const segment_record& segment, const std::vector<at::Tensor>& gradients) {
   graph_ends ends;
   if (segment.loss.defined()) {
-    if (segment.loss.requires_grad()) ends = {{segment.loss}, {at::ones_like(segment.loss)}};
-    return ends;
+    if (segment.loss.requires_grad()) return {{segment.loss}, {at::ones_like(segment.loss)}};
+    throw untrainable("the loss follows from no weight that is trained",
+                      "let the outputs follow from the weights: no detach(), no argmax(), no torch.no_grad()");
   }
   const std::vector<at::Tensor> by_output = spread(gradients, segment.outputs);
   for (std::size_t at = 0; at < segment.outputs.size(); ++at) {

@@ -105,6 +105,16 @@ TEST(trained_oddities, quantized_values_are_refused) {
   EXPECT_THAT(found.cause, HasSubstr("the operator aten::quantize_per_tensor"));
 }
 
+/// PyTorch's backward() refuses it, too.
+TEST(trained_oddities, a_loss_that_follows_from_no_weight_is_refused) {
+  const scripted_file file(
+      "def forward(self, x):\n  return torch.matmul(torch.matmul(x, self.first), self.second).detach()\n");
+  const error found = refused_step(file.path());
+  EXPECT_EQ(found.code, error_code::forward_failed) << to_string(found);
+  EXPECT_THAT(found.cause, HasSubstr("the loss follows from no weight that is trained"));
+  EXPECT_THAT(found.fix, HasSubstr("no detach()"));
+}
+
 TEST(trained_oddities, models_without_weights_in_float32_are_refused) {
   const scripted_file half(layers_with("torch.relu(x)"), at::kHalf);
   const error in_half = refused(half.path());
