@@ -58,8 +58,8 @@ json faults_of(const chaos_verdict& verdict) {
   for (const fault& one : verdict.plan.faults()) {
     const bool was_injected = verdict.disturbed.was_injected_before(one);
     if (ends_the_run(one)) {
-      all.push_back(fault_with_note(
-          one, was_injected ? "injected; left out of the resumed run" : "left out of the resumed run"));
+      all.push_back(
+          fault_with_note(one, was_injected ? "injected; left out of the resumed run" : "left out of the resumed run"));
     } else if (next < known.size()) {
       json& entry = known[next++];
       if (was_injected && entry.value("times", std::uint64_t{0}) == 0)
