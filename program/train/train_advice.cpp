@@ -23,7 +23,7 @@ constexpr std::string_view samples_words = ", samples ";
 /// Longer lists are cut.
 constexpr std::size_t samples_named_max = 64;
 
-/// Of "global_step40" the number, so that it comes behind "global_step5".
+/// The number in "global_step40", so that it comes behind "global_step5".
 std::tuple<std::uint64_t, std::string> place_of(const std::string& tag) {
   const std::size_t digits = tag.find_last_not_of("0123456789") + 1;
   return {number_in<std::uint64_t>(std::string_view(tag).substr(digits)).value_or(0), tag};

@@ -44,7 +44,7 @@ class epoch_reader {
   /// In the epoch, from there on; at least 1.
   [[nodiscard]] std::uint64_t micro_batches_left(epoch_position from) const noexcept;
   [[nodiscard]] std::uint64_t samples() const noexcept { return how_.samples; }
-  /// Of the micro-batch at a position, by their numbers in the data set.
+  /// The samples of the micro-batch at a position, by their numbers in the data set.
   [[nodiscard]] std::vector<std::uint64_t> samples_at(epoch_position from) const;
 
   /// The micro-batch at a position; its tensors are contiguous and aligned. After a read workers read ahead. Errors:

@@ -284,14 +284,15 @@ def check_comparisons(schema, program):
 
 
 def check_trainings(schema, program):
-    """Of both kinds of optimizers, with a kill, and one that is resumed."""
+    """Of both kinds of optimizers, with a kill, one that is resumed, and one whose data leave samples out."""
     train = [*LENET, "--loss", "nll", "--micro-batch", "50", "--lr", "1e-4"]
     save = ["--save", "{scratch}/trained"]
     evaluate = ["--eval-data", LENET[3], "--metrics", "accuracy", "--patience", "3"]
     kill = ["--stages", "2", "--processes", "--fault", "kill:stage=stage.1,at=mb0"]
     results = [program.json("train", [*train, "--steps", "2", *evaluate, *save, "--clip-norm", "1"]),
                program.json("train", [*train, "--steps", "3", *save, "--resume"]),
-               program.json("train", [*train, "--epochs", "1", "--optimizer", "adam", *kill])]
+               program.json("train", [*train, "--epochs", "1", "--optimizer", "adam", *kill]),
+               program.json("train", [*EVALUATIONS["left out"][:4], "--epochs", "1"])]
     for result in results:
         schema.expect("a training", result)
     optional = ("warnings", "partial", "errors", "note")
