@@ -90,12 +90,11 @@ error advised_of_journal(error found, const std::string& folder) {
   const std::string without_it =
       fmt::format("delete {}: the training then {}", (fs::path(folder) / "journal").string(),
                   has_checkpoint(folder) ? "goes on from its newest checkpoint" : "begins anew");
-  if (found.code == error_code::journal_mismatch && found.where == "journal") {
-    found.fix = without_it;  // it has none of the steps that are computed again
-  } else if (found.code == error_code::journal_mismatch) {
+  const bool is_mismatch = found.code == error_code::journal_mismatch;
+  if (is_mismatch && found.where != "journal") {
     replace(found.fix, "start anew with another journal", begin_another);
-  } else if (found.code == error_code::journal_damaged) {
-    found.fix = without_it;
+  } else if (is_mismatch || found.code == error_code::journal_damaged) {
+    found.fix = without_it;  // it is damaged, or has none of the steps that are computed again
   } else if (found.code == error_code::journal_unwritable) {
     if (found.fix.starts_with("name a file")) {
       found.fix = fmt::format("make {} writable, with space left, and go on with --resume", folder);
