@@ -65,6 +65,7 @@ tl::expected<named_tensors, std::size_t> joined(const std::vector<const named_te
   named_tensors made;
   for (const auto& [name, tensor] : *parts.front()) {
     std::vector<const at::Tensor*> of_name;
+    of_name.reserve(parts.size());
     for (const named_tensors* part : parts) of_name.push_back(part->find(name));
     const auto known = padding.find(name);
     auto one = joined(of_name, rows, known == padding.end() ? std::nullopt : std::optional(known->second));
