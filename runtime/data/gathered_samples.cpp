@@ -95,8 +95,9 @@ expected<sample_block> gathered_samples(const data_set& data, std::span<const st
     labels.push_back(&run.labels);
   }
   const auto rows = static_cast<std::int64_t>(samples.size());
-  auto all_inputs = joined(inputs, rows, data.padding());
-  auto all_labels = joined(labels, rows, data.padding());
+  const auto padding = data.padding();
+  auto all_inputs = joined(inputs, rows, padding);
+  auto all_labels = joined(labels, rows, padding);
   if (all_inputs && all_labels) return sample_block{std::move(*all_inputs), std::move(*all_labels)};
   const std::uint64_t misfit = firsts[all_inputs ? all_labels.error() : all_inputs.error()];
   return fail(error_code::source_failed, data.name(),

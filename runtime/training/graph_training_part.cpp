@@ -88,9 +88,11 @@ class graph_training_part final : public trained_part {
       pass.enter_layer(layer);
       return own.code->run(std::move(inputs));
     }
-    if (!own.is_checked && at::GradMode::is_enabled()) check(own, layer, inputs);
+    const bool is_first_pass = !own.is_checked;
+    if (is_first_pass && at::GradMode::is_enabled()) check(own, layer, inputs);
     std::vector<at::Tensor> outputs = own.code->run(std::move(inputs));
-    check_constants();
+    // once in each later pass, for what only some samples bring about
+    if (is_first_pass || layer + 1 == layers_.end) check_constants();
     return outputs;
   }
 
